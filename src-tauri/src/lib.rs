@@ -1,5 +1,17 @@
-//! The tray application: an icon, a menu and a window over the gateway, which is a process of its
-//! own. It holds no state and knows no MCP; all it shows is the gateway's presence.
+//! The tray application: an icon, a menu, notifications and a window for the gateway, which is a
+//! separate process. The tray holds no state of its own and knows nothing about MCP.
+//!
+//! # Layout
+//! - `gateway`: starts and follows the gateway, and keeps the state that the tray shows
+//! - `tray`: the icon and its native menu
+//! - `menu`: the menu as data, without any desktop API
+//! - `actions`: what a click in the menu does
+//! - `window`: the dashboard's window
+//! - `commands`: what the dashboard may call
+//! - `alerts`: notifications
+//! - `updates`: updates of the application
+//! - `login`: launch at login
+//! - `system`: everything that differs between macOS, Linux and Windows
 
 mod actions;
 mod alerts;
@@ -20,19 +32,19 @@ use tauri::{App, AppHandle, Manager, RunEvent};
 use tokio::time::Instant;
 use tracing::{error, info};
 
-use crate::actions::quit::Leaving;
+use crate::actions::quit::QuitOptions;
 use crate::gateway::Gateway;
-use crate::gateway::state_task::Desk;
+use crate::gateway::state_task::StateHandle;
 use crate::tray::Tray;
 use crate::updates::Updates;
-use crate::window::at_start::Start;
-use crate::window::pending_page::Waiting;
-use crate::window::reopen::Reopening;
+use crate::window::pending_page::PendingPage;
+use crate::window::reopen::ReopenFilter;
+use crate::window::start::Start;
 
-/// Runs until a person quits.
+/// Runs until the user quits.
 pub fn run() -> ExitCode {
     system::log::start();
-    info!(version = env!("CARGO_PKG_VERSION"), "the tray starts");
+    info!(version = env!("CARGO_PKG_VERSION"), "starting the tray");
     let app = match build() {
         Ok(app) => app,
         Err(failure) => {
@@ -41,7 +53,7 @@ pub fn run() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut reopening = Reopening::new(clock::now(), Instant::now());
+    let mut reopening = ReopenFilter::new(clock::now(), Instant::now());
     let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
     system::log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
@@ -52,14 +64,14 @@ fn build() -> Result<App, Failure> {
     let launcher = gateway::launcher()?;
     tauri::Builder::default()
         .plugin(tauri_plugin_single_instance::init(|app, arguments, _| {
-            Start::read(arguments).again(app);
+            Start::read(arguments).launched_again(app);
         }))
         .plugin(tauri_plugin_clipboard_manager::init())
         .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
         .plugin(login::plugin())
         .plugin(updates::plugin())
-        .manage(Leaving::default())
-        .manage(Waiting::default())
+        .manage(QuitOptions::default())
+        .manage(PendingPage::default())
         .invoke_handler(tauri::generate_handler![
             commands::control,
             commands::copy,
@@ -81,31 +93,31 @@ fn build() -> Result<App, Failure> {
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
             let start = Start::read(std::env::args());
             app.manage(Updates::start(app));
-            alerts::start(app, start.is_by_login());
+            alerts::start(app, start.is_login());
             let updates = app.state::<Updates>().state();
-            app.manage(Desk::start(app, gateway.presence(), updates));
-            let known = app.state::<Desk>().known();
-            let tray = Tray::put_up(app, &known.borrow());
-            gateway.spawn(start.first(app.clone(), tray.is_some()));
+            app.manage(StateHandle::start(app, gateway.presence(), updates));
+            let state = app.state::<StateHandle>().subscribe();
+            let tray = Tray::create(app, &state.borrow());
+            gateway.spawn(start.open_first_window(app.clone(), tray.is_some()));
             if let Some(tray) = tray {
-                gateway.spawn(tray.follow(known));
+                gateway.spawn(tray.follow(state));
             }
             Ok(())
         })
         .build(tauri::generate_context!())
         .map_err(|error| {
-            let what = format!("The application could not be put together: {error}.");
+            let what = format!("Evermoor could not start: {error}.");
             Failure::new(Code::Internal, what, "Please report this.")
         })
 }
 
-fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut Reopening) {
+fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut ReopenFilter) {
     if let RunEvent::ExitRequested { code: None, api, .. } = event {
-        // The last window was closed; the tray stays.
+        // The last window was closed. The tray stays.
         api.prevent_exit();
     } else if matches!(event, RunEvent::Exit) {
-        app.state::<Gateway>().let_go(app.state::<Leaving>().ends_gateway());
-    } else if system::is_reopened(event) && reopening.is_by_a_person(clock::now(), Instant::now()) {
+        app.state::<Gateway>().shut_down(app.state::<QuitOptions>().stops_gateway());
+    } else if system::is_reopened(event) && reopening.is_by_user(clock::now(), Instant::now()) {
         window::open(app);
     }
 }

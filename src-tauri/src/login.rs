@@ -1,7 +1,7 @@
-//! Whether Evermoor starts at login. The system is asked each time; nothing is remembered here.
+//! Launch at login. The system holds the setting; it is read each time and never cached.
 //!
-//! The plugin registers the program in each system's own way. What it writes is then put right: a path
-//! with a space in it, a folder for settings of the person's own choice, a program that moved.
+//! The autostart plugin registers the program with the system. Its entry is then corrected for
+//! cases it gets wrong: a path with a space, a custom configuration folder, a program that moved.
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::startup::login::LoginProgram;
@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 use crate::system::login;
 
-/// What a login passes to the program, so that it opens no window.
+/// The argument in the login entry. With it, the program opens no window.
 pub(crate) const HIDDEN: &str = "--hidden";
 
 pub(crate) fn plugin() -> TauriPlugin<Wry> {
@@ -28,11 +28,11 @@ pub(crate) fn set(app: &AppHandle, enabled: bool) -> Result<(), Failure> {
     let done = if enabled { enable(app) } else { disable(app) };
     done.map_err(|error| {
         let what = format!("Launch at login could not be changed: {error}.");
-        Failure::new(Code::Internal, what, "Change it in the settings of your system.")
+        Failure::new(Code::Internal, what, "Change it in your system's settings.")
     })
 }
 
-/// Registers the program anew if the entry is for one that has moved since.
+/// Rewrites the login entry if the program has moved since it was written.
 pub(crate) fn renew(app: &AppHandle) {
     let Ok(program) = program(app) else { return };
     let item = LoginProgram { program: &program, arguments: &[HIDDEN] };
@@ -40,8 +40,8 @@ pub(crate) fn renew(app: &AppHandle) {
         return;
     }
     match set(app, true) {
-        Ok(()) => info!("the entry for launch at login was brought up to date"),
-        Err(failure) => warn!(%failure, "the entry for launch at login is out of date"),
+        Ok(()) => info!("updated the login entry"),
+        Err(failure) => warn!(%failure, "the login entry is out of date"),
     }
 }
 
@@ -49,7 +49,7 @@ fn enable(app: &AppHandle) -> Result<(), String> {
     let program = program(app)?;
     app.autolaunch().enable().map_err(|error| error.to_string())?;
     let item = LoginProgram { program: &program, arguments: &[HIDDEN] };
-    login::put_right(&item).map_err(|error| error.to_string())
+    login::write_entry(&item).map_err(|error| error.to_string())
 }
 
 fn disable(app: &AppHandle) -> Result<(), String> {
@@ -57,7 +57,7 @@ fn disable(app: &AppHandle) -> Result<(), String> {
     login::remove().map_err(|error| error.to_string())
 }
 
-/// The program that is to be started: this one, or the image that it was unpacked from.
+/// The program to start: this one, or the AppImage that it was unpacked from.
 fn program(app: &AppHandle) -> Result<std::path::PathBuf, String> {
     match login::image(&app.env()) {
         Some(image) => Ok(image),

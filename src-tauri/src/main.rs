@@ -1,4 +1,4 @@
-//! The tray application. It lives in the menu bar or the notification area and has no console.
+//! The tray application's binary. It has no console window on Windows.
 #![cfg_attr(not(debug_assertions), windows_subsystem = "windows")]
 
 use std::process::ExitCode;

@@ -122,7 +122,7 @@ fn every_command_that_the_documents_mention_exists() {
             seen += 1;
             let placeholder = line.split_whitespace().nth(1) == Some("COMMAND");
             let Err(error) = parse(line) else { continue };
-            // Prose may leave arguments out, or have a word in their place.
+            // Prose may omit arguments, or name a placeholder.
             let incomplete = matches!(
                 error.kind(),
                 ErrorKind::MissingRequiredArgument

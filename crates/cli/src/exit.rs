@@ -1,4 +1,4 @@
-//! How a command ends: the codes that scripts can rely on.
+//! Exit codes, which scripts can rely on, and the errors printed with them.
 
 use std::process::ExitCode;
 
@@ -11,58 +11,58 @@ use crate::terminal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Ok,
-    /// It did not work; the reason has been printed.
+    /// The command failed. The reason has been printed.
     Failure,
-    /// The command line makes no sense; why has been printed.
+    /// The command line is invalid. The reason has been printed.
     Usage,
-    /// No gateway runs.
+    /// No gateway is running.
     NotRunning,
-    /// The gateway runs, and something is down.
+    /// The gateway is running, but something is down.
     Degraded,
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     BadConfiguration,
 }
 
 impl Exit {
-    /// Prints why, and ends with a failure.
+    /// Prints the reason and returns [`Exit::Failure`].
     pub(crate) fn failure(why: &dyn std::fmt::Display) -> Self {
-        tell(json!({ "what": why.to_string() }), why);
+        report(json!({ "what": why.to_string() }), why);
         Self::Failure
     }
 
-    /// Prints what went wrong and what to do, and ends with a failure.
+    /// Prints what happened and what to do, and returns [`Exit::Failure`].
     pub(crate) fn failed(failure: &Failure) -> Self {
-        tell(json!(failure), failure);
+        report(json!(failure), failure);
         Self::Failure
     }
 
     /// Prints what is wrong with the command line.
     pub(crate) fn usage(why: &dyn std::fmt::Display) -> Self {
-        tell(json!({ "what": why.to_string() }), why);
+        report(json!({ "what": why.to_string() }), why);
         Self::Usage
     }
 
-    /// Prints that there is no gateway.
+    /// Prints that no gateway is running.
     pub(crate) fn not_running() -> Self {
-        let remedy = "Start it with `evermoor start`, or with `evermoor serve` to see it work.";
+        let remedy = "Run `evermoor start`, or `evermoor serve` to keep it in this terminal.";
         let failure = Failure::new(Code::NotRunning, "Evermoor is not running.", remedy);
-        tell(json!(failure), &failure);
+        report(json!(failure), &failure);
         Self::NotRunning
     }
 }
 
-/// A program finds the reason where it looks for data, and a person where they look for words.
-fn tell(data: Value, words: &dyn std::fmt::Display) {
-    if terminal::manner().json {
+/// Prints an error: as data on stdout for programs, and as text on stderr for people.
+fn report(data: Value, words: &dyn std::fmt::Display) {
+    if terminal::options().json {
         terminal::print_json(json!({ "error": data }));
     }
-    terminal::complain(words);
+    terminal::print_error(words);
 }
 
-/// Says what is wrong with the command line, or what was asked about it. Whoever wants data gets it,
-/// though nothing else of the line may be understood.
-pub(crate) fn mistyped(mistake: &clap::Error) -> ExitCode {
-    let wants_data = std::env::args_os().any(|word| word == "--json");
+/// Prints clap's error, help or version text. With `--json`, also prints the error as data, even
+/// though the rest of the command line may be invalid.
+pub(crate) fn usage_error(mistake: &clap::Error) -> ExitCode {
+    let wants_data = std::env::args_os().any(|arg| arg == "--json");
     if mistake.use_stderr() && wants_data {
         let what = mistake.render().to_string();
         terminal::print_json(json!({ "error": { "code": "usage", "what": what.trim_end() } }));

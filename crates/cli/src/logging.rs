@@ -1,4 +1,4 @@
-//! Where what the program says of its own work goes.
+//! Sets up the log: stderr for commands, and a file for the gateway.
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -8,36 +8,36 @@ use evermoor_gateway::monitoring::log;
 use evermoor_gateway::system::redaction;
 use evermoor_platform::paths::Paths;
 
-use crate::terminal::{manner, wants_colour};
+use crate::terminal::{options, wants_colour};
 
-/// What goes into the log besides: what upstreams' programs print.
+/// The log also contains what the upstreams' programs write to stderr.
 const PROGRAMS: &str = "evermoor_gateway::upstream::transport::stdio::stderr=debug";
 
-/// To standard error, for commands and for the shim.
+/// Logs to stderr, for commands and the shim.
 pub(crate) fn to_stderr() {
-    let quietest = if manner().verbose { "debug" } else { "info" };
+    let level = if options().verbose { "debug" } else { "info" };
     let _ = fmt()
-        .with_env_filter(filter(quietest))
+        .with_env_filter(filter(level))
         .with_writer(|| redaction::RedactingWriter(std::io::stderr()))
         .with_ansi(is_coloured())
         .with_target(false)
         .try_init();
 }
 
-/// Into the log of the gateway, and to standard error if somebody may look at it.
+/// Logs to the gateway's file and, in the foreground, to stderr. Panics are logged too.
 pub(crate) fn of_gateway(paths: &Paths, background: bool) {
-    let quietest = if manner().verbose { "debug" } else { "info" };
+    let level = if options().verbose { "debug" } else { "info" };
     let kept = log::start(&paths.log_file());
-    let kept = kept.with_filter(filter(&format!("{quietest},{PROGRAMS}")));
+    let kept = kept.with_filter(filter(&format!("{level},{PROGRAMS}")));
     let shown = (!background).then(|| {
         let shown = fmt::layer().with_writer(|| redaction::RedactingWriter(std::io::stderr()));
         let shown = shown.with_ansi(is_coloured());
-        shown.with_target(false).with_filter(filter(quietest))
+        shown.with_target(false).with_filter(filter(level))
     });
     let _ = tracing_subscriber::registry().with(kept).with(shown).try_init();
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        tracing::error!(%panic, "something in Evermoor broke");
+        tracing::error!(%panic, "internal error: a task panicked");
         usual(panic);
     }));
 }

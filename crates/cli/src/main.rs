@@ -1,4 +1,15 @@
-//! `evermoor`: the gateway, the shim and the commands of a person, in one binary without a window.
+//! The `evermoor` binary: the gateway, the stdio shim and all commands.
+//!
+//! # Layout
+//! - `args`: the command line, parsed by clap
+//! - `gateway`: commands about the gateway itself
+//! - `servers`: commands about servers and `config.toml`
+//! - `editors`: commands about editors
+//! - `inspect`: commands that show the current state
+//! - `uninstall`: undoes everything that Evermoor changed
+//! - `terminal`, `exit`, `logging`: output, exit codes, log
+//! - `manual`, `suggest`: completions, the manual page, "did you mean"
+//! - `documents`: tests that check README.md and docs/ against the program
 
 mod args;
 #[cfg(test)]
@@ -23,9 +34,9 @@ use exit::Exit;
 fn main() -> std::process::ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(mistake) => return exit::mistyped(&mistake),
+        Err(mistake) => return exit::usage_error(&mistake),
     };
-    terminal::behave(terminal::Manner {
+    terminal::configure(terminal::OutputOptions {
         quiet: args.quiet,
         json: args.json,
         no_color: args.no_color,
@@ -36,51 +47,59 @@ fn main() -> std::process::ExitCode {
         Ok(paths) => paths,
         Err(error) => return Exit::failure(&error).into(),
     };
-    let place = gateway::serve::Place { home: args.home, paths };
+    let instance = gateway::serve::Instance { home: args.home, paths };
     let exit = match args.command {
-        Command::Serve { takeover, if_older, background } => {
-            gateway::serve::run(&place, gateway::serve::Way::of(takeover, if_older), background)
-        }
+        Command::Serve { takeover, if_older, background } => gateway::serve::run(
+            &instance,
+            gateway::serve::StartMode::of(takeover, if_older),
+            background,
+        ),
         Command::Connect { upstream, editor } => {
-            gateway::connect::run(place, upstream.as_deref(), editor.as_deref())
+            gateway::connect::run(instance, upstream.as_deref(), editor.as_deref())
         }
-        Command::Setup(wanted) => editors::setup::run(&place, &wanted, args.json),
-        Command::Open { print } => gateway::open::run(&place, print),
+        Command::Setup(wanted) => editors::setup::run(&instance, &wanted, args.json),
+        Command::Open { print } => gateway::open::run(&instance, print),
         Command::Status { upstream, watch } => {
-            inspect::status::run(&place, upstream.as_deref(), watch)
+            inspect::status::run(&instance, upstream.as_deref(), watch)
         }
-        Command::Start => gateway::start_stop::start(&place),
-        Command::Stop => gateway::start_stop::stop(&place),
-        Command::Restart { gateway: true, .. } => gateway::start_stop::restart(&place),
-        Command::Restart { upstream: Some(name), .. } => servers::restart::run(&place.paths, &name),
-        Command::Restart { upstream: None, .. } => servers::restart::all(&place.paths),
-        Command::Pause { upstream } => servers::pause::run(&place.paths, upstream.as_deref(), true),
+        Command::Start => gateway::start_stop::start(&instance),
+        Command::Stop => gateway::start_stop::stop(&instance),
+        Command::Restart { gateway: true, .. } => gateway::start_stop::restart(&instance),
+        Command::Restart { upstream: Some(name), .. } => {
+            servers::restart::run(&instance.paths, &name)
+        }
+        Command::Restart { upstream: None, .. } => servers::restart::all(&instance.paths),
+        Command::Pause { upstream } => {
+            servers::pause::run(&instance.paths, upstream.as_deref(), true)
+        }
         Command::Resume { upstream } => {
-            servers::pause::run(&place.paths, upstream.as_deref(), false)
+            servers::pause::run(&instance.paths, upstream.as_deref(), false)
         }
-        Command::Add(new) => servers::entries::add(&place.paths, new),
-        Command::Remove { upstream } => servers::entries::remove(&place.paths, &upstream),
-        Command::Enable { upstream } => servers::entries::enable(&place.paths, &upstream, true),
-        Command::Disable { upstream } => servers::entries::enable(&place.paths, &upstream, false),
-        Command::Tools { upstream } => servers::call::tools(&place, upstream.as_deref()),
-        Command::Call { tool, arguments } => servers::call::call(&place, &tool, &arguments),
-        Command::Tokens { action } => editors::tokens::run(&place, action),
-        Command::Secret { action } => servers::secret::run(&place.paths, action),
-        Command::Import(wanted) => editors::import::run(&place, &wanted),
+        Command::Add(new) => servers::entries::add(&instance.paths, new),
+        Command::Remove { upstream } => servers::entries::remove(&instance.paths, &upstream),
+        Command::Enable { upstream } => servers::entries::enable(&instance.paths, &upstream, true),
+        Command::Disable { upstream } => {
+            servers::entries::enable(&instance.paths, &upstream, false)
+        }
+        Command::Tools { upstream } => servers::call::tools(&instance, upstream.as_deref()),
+        Command::Call { tool, arguments } => servers::call::call(&instance, &tool, &arguments),
+        Command::Tokens { action } => editors::tokens::run(&instance, action),
+        Command::Secret { action } => servers::secret::run(&instance.paths, action),
+        Command::Import(wanted) => editors::import::run(&instance, &wanted),
         Command::Logs { upstream, tray, follow, lines, since } => inspect::logs::run(
-            &place.paths,
-            &inspect::logs::Wanted { upstream, tray, lines, since },
+            &instance.paths,
+            &inspect::logs::LogQuery { upstream, tray, lines, since },
             follow,
         ),
         Command::Incidents { upstream, since, markdown } => {
-            let form = inspect::incidents::Form::of(args.json, markdown);
-            inspect::incidents::run(&place.paths, upstream.as_deref(), since, form)
+            let format = inspect::incidents::OutputFormat::of(args.json, markdown);
+            inspect::incidents::run(&instance.paths, upstream.as_deref(), since, format)
         }
-        Command::Doctor { fix } => inspect::doctor::run(&place, fix),
-        Command::Service { action } => gateway::service::run(&place, action),
-        Command::Config { action } => servers::config::run(&place.paths, action),
-        Command::Diagnostics { output } => inspect::diagnostics::run(&place, output),
-        Command::Uninstall { keep_data } => uninstall::run(&place, keep_data),
+        Command::Doctor { fix } => inspect::doctor::run(&instance, fix),
+        Command::Service { action } => gateway::service::run(&instance, action),
+        Command::Config { action } => servers::config::run(&instance.paths, action),
+        Command::Diagnostics { output } => inspect::diagnostics::run(&instance, output),
+        Command::Uninstall { keep_data } => uninstall::run(&instance, keep_data),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man => manual::page(),
         Command::Demo { serve_on: None } => gateway::demo::run(),

@@ -1,4 +1,4 @@
-//! `evermoor completions` and `evermoor man`: made from what can be typed, so that they are never stale.
+//! `evermoor completions` and `evermoor man`, generated from the command line definition.
 
 use clap::CommandFactory as _;
 
@@ -12,7 +12,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Exit {
     write(&made)
 }
 
-/// The page of the program, then those of its commands.
+/// The manual page of the program, followed by those of its commands.
 pub(crate) fn page() -> Exit {
     let mut command = Args::command();
     command.build();

@@ -1,6 +1,6 @@
-//! "Did you mean": the name that a mistyped one is closest to.
+//! "Did you mean": finds the name that is closest to a mistyped one.
 
-/// The closest of these names, if it is close enough to be meant.
+/// The closest of these names, if it is close enough.
 pub(crate) fn closest<'a>(
     typed: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -10,7 +10,7 @@ pub(crate) fn closest<'a>(
         let name = name.to_lowercase();
         let most = name.chars().count().max(typed.chars().count());
         let apart = distance(&typed, &name);
-        // A part of a name is how people call what has a long one.
+        // People often type only a part of a long name.
         let part = typed.len() >= 3 && name.contains(&typed);
         (part || apart * 3 <= most).then_some(if part { 0 } else { apart })
     };
@@ -18,7 +18,7 @@ pub(crate) fn closest<'a>(
     found.min_by_key(|(apart, name)| (*apart, name.len())).map(|(_, name)| name)
 }
 
-/// What to say after "There is no such thing".
+/// The sentence after "There is no …".
 pub(crate) fn sentence(closest: Option<&str>, otherwise: &str) -> String {
     match closest {
         Some(name) => format!("Did you mean `{name}`?"),
@@ -26,7 +26,7 @@ pub(crate) fn sentence(closest: Option<&str>, otherwise: &str) -> String {
     }
 }
 
-/// How many letters must be changed, put in, left out or swapped with their neighbour.
+/// The number of characters to change, insert, delete or swap with their neighbour.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_understood_and_another_word_is_not() {
+    fn a_typo_is_recognised_and_a_different_word_is_not() {
         let names = ["notes", "github", "pieces-os"];
         let found = |typed| closest(typed, names);
         assert_eq!(found("ntoes"), Some("notes"));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_counts_what_must_be_done() {
+    fn a_distance_counts_edits() {
         assert_eq!((distance("abc", "abc"), distance("ab", "ba"), distance("", "abc")), (0, 1, 3));
     }
 }

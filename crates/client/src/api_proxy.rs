@@ -1,7 +1,7 @@
-//! Passing on what a dashboard asks of the control API, and nothing else.
+//! Forwards the dashboard's requests to the control API, and to nothing else.
 //!
-//! The window of the tray holds no token. What it asks goes through here: a route under `/api/`, as
-//! it is written there, to the gateway that runs. Nothing names another host or another door.
+//! The tray's window has no token, so its requests go through here. A request names a path under
+//! `/api/` and goes to the running gateway. It cannot name another host or leave `/api/`.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, header};
@@ -12,33 +12,33 @@ use serde_json::Value;
 use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
-use crate::control::{Control, ControlError};
+use crate::control::{ControlClient, ControlError};
 
-/// What the gateway answered.
+/// The gateway's response to a forwarded request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Passed {
+pub struct ControlResponse {
     pub status: u16,
-    /// JSON, or the text of anything else.
+    /// The parsed JSON, or a string if the body is something else.
     pub body: Value,
 }
 
-impl Control {
-    /// Asks for a route of the control API. A refusal by the gateway is an answer too.
-    pub async fn pass_on(
+impl ControlClient {
+    /// Forwards a request to the control API. An error status is a response, not an error.
+    pub async fn forward(
         &self,
         method: &str,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Passed, ControlError> {
-        let method = known(method).ok_or_else(|| not_ours(path))?;
-        if !is_control(path) {
-            return Err(not_ours(path));
+    ) -> Result<ControlResponse, ControlError> {
+        let method = allowed(method).ok_or_else(|| forbidden(path))?;
+        if !is_api_path(path) {
+            return Err(forbidden(path));
         }
         let json = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let body = body.map(Value::to_string).unwrap_or_default();
         let answer = self.http().send(method, path, &[json], Bytes::from(body)).await?;
         if answer.is_event_stream() {
-            let what = format!("The answer to {path} never ends.");
+            let what = format!("{path} is an event stream and cannot be forwarded.");
             let failure = Failure::new(Code::Forbidden, what, "Please report this.");
             return Err(ControlError::Refused(failure));
         }
@@ -46,25 +46,23 @@ impl Control {
         let bytes = answer.bytes().await?;
         let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
         let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
-        Ok(Passed { status, body })
+        Ok(ControlResponse { status, body })
     }
-}
 
-impl Control {
-    /// Has something done by a route of the control API, or says why not.
-    pub async fn order(&self, path: &str, body: Option<&Value>) -> Result<Value, ControlError> {
-        let answer = self.pass_on("POST", path, body).await?;
+    /// Posts to a path of the control API.
+    pub async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value, ControlError> {
+        let answer = self.forward("POST", path, body).await?;
         answer.into_value()
     }
 
-    /// Reads a route of the control API.
+    /// Reads a path of the control API.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ControlError> {
-        let answer = self.pass_on("GET", path, None).await?.into_value()?;
+        let answer = self.forward("GET", path, None).await?.into_value()?;
         serde_json::from_value(answer).map_err(|_| ControlError::Unreadable)
     }
 }
 
-impl Passed {
+impl ControlResponse {
     fn into_value(self) -> Result<Value, ControlError> {
         if (200..300).contains(&self.status) {
             return Ok(self.body);
@@ -75,26 +73,26 @@ impl Passed {
     }
 }
 
-fn known(method: &str) -> Option<Method> {
+fn allowed(method: &str) -> Option<Method> {
     [Method::GET, Method::POST, Method::PUT, Method::DELETE]
         .into_iter()
         .find(|known| known.as_str() == method)
 }
 
-/// Whether a path leads to the control API as it is written, whoever reads it.
-fn is_control(path: &str) -> bool {
-    let way = path.split('?').next().unwrap_or_default();
+/// Whether a path stays under `/api/`, even for a server that decodes or normalises it.
+fn is_api_path(path: &str) -> bool {
+    let without_query = path.split('?').next().unwrap_or_default();
     let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#' && byte != b'\\');
-    let leads_on = |part: &str| {
-        let read = part.to_ascii_lowercase().replace("%2e", ".");
-        !matches!(read.as_str(), "" | "." | "..")
+    let is_name = |segment: &str| {
+        let decoded = segment.to_ascii_lowercase().replace("%2e", ".");
+        !matches!(decoded.as_str(), "" | "." | "..")
     };
-    let straight = way.split('/').skip(1).all(leads_on);
-    path.starts_with("/api/") && plain && straight
+    let normalised = without_query.split('/').skip(1).all(is_name);
+    path.starts_with("/api/") && plain && normalised
 }
 
-fn not_ours(path: &str) -> ControlError {
-    let what = format!("The dashboard may not ask for {path}.");
+fn forbidden(path: &str) -> ControlError {
+    let what = format!("The dashboard may not use {path}.");
     ControlError::Refused(Failure::new(Code::Forbidden, what, "Please report this."))
 }
 
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_of_the_control_api_are_passed_on() {
+    fn paths_of_the_control_api_are_forwarded() {
         for path in [
             "/api/status",
             "/api/upstreams/pieces/restart",
@@ -112,12 +110,12 @@ mod tests {
             "/api/upstreams/x/tools/a%20b",
             "/api/upstreams/x/tools/files%2Fread",
         ] {
-            assert!(is_control(path), "{path}");
+            assert!(is_api_path(path), "{path}");
         }
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_paths_are_rejected() {
         for path in [
             "",
             "/",
@@ -139,15 +137,15 @@ mod tests {
             "/api/status\r\nX: y",
             "/api/stätus",
         ] {
-            assert!(!is_control(path), "{path:?}");
+            assert!(!is_api_path(path), "{path:?}");
         }
     }
 
     #[test]
-    fn only_the_methods_of_the_control_api_are_known() {
-        assert_eq!(known("PUT"), Some(Method::PUT));
+    fn only_the_methods_of_the_control_api_are_allowed() {
+        assert_eq!(allowed("PUT"), Some(Method::PUT));
         for method in ["CONNECT", "get", "", "TRACE"] {
-            assert_eq!(known(method), None, "{method}");
+            assert_eq!(allowed(method), None, "{method}");
         }
     }
 }

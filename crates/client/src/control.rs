@@ -1,4 +1,4 @@
-//! The control API of a running gateway.
+//! A typed client for the control API of a running gateway.
 
 use std::time::Duration;
 
@@ -18,41 +18,41 @@ use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 
-use crate::http::{Events, Http, HttpError};
+use crate::http::{EventStream, HttpClient, HttpError};
 
-/// A running gateway, as its own tools see it.
+/// A running gateway and the token for its control API.
 #[derive(Clone)]
-pub struct Control {
-    http: Http,
+pub struct ControlClient {
+    http: HttpClient,
     runtime: RuntimeFile,
 }
 
-/// Why the gateway did not do what it was asked.
+/// Why a control request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error(transparent)]
     Unreachable(#[from] HttpError),
     #[error("{0}")]
     Refused(Failure),
-    #[error("the gateway's answer makes no sense to this version of Evermoor")]
+    #[error("this version of Evermoor cannot read the gateway's reply")]
     Unreadable,
 }
 
-/// A gateway on this machine that takes longer for a word is not well.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A healthy gateway on this machine answers well within this time.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
-impl Control {
-    /// The gateway that runs in these places, if one does.
+impl ControlClient {
+    /// Finds the running gateway of these paths.
     ///
-    /// The lock is asked first: while nobody holds it the runtime file is a leftover, and its
-    /// token must not be shown to whoever has taken the port since.
+    /// Checks the lock first. If no process holds it, the runtime file is stale, and its token must
+    /// not be sent to whatever program uses the port now.
     pub fn find(paths: &Paths) -> Option<Self> {
         if !matches!(InstanceLock::take(&paths.lock_file()), Ok(None)) {
             return None;
         }
         let content = private::read_private(&paths.runtime_file()).ok()??;
         let runtime: RuntimeFile = serde_json::from_slice(&content).ok()?;
-        let http = Http::new(&runtime.origin, &runtime.control_token);
+        let http = HttpClient::new(&runtime.origin, &runtime.control_token);
         Some(Self { http, runtime })
     }
 
@@ -60,15 +60,15 @@ impl Control {
         &self.runtime
     }
 
-    pub(crate) fn http(&self) -> &Http {
+    pub(crate) fn http(&self) -> &HttpClient {
         &self.http
     }
 
-    /// Whether somebody answers at its address. No token is shown for this.
+    /// Whether the gateway answers at its address. Sends no token.
     pub async fn answers(&self) -> bool {
-        let stranger = Http::new(&self.runtime.origin, "");
-        let health = stranger.send(Method::GET, "/healthz", &[], Bytes::new());
-        let answer = tokio::time::timeout(PATIENCE, health).await;
+        let anonymous = HttpClient::new(&self.runtime.origin, "");
+        let health = anonymous.send(Method::GET, "/healthz", &[], Bytes::new());
+        let answer = tokio::time::timeout(HEALTH_TIMEOUT, health).await;
         matches!(answer, Ok(Ok(answer)) if answer.status == StatusCode::OK)
     }
 
@@ -76,47 +76,47 @@ impl Control {
         read(&self.request(Method::GET, "/api/status").await?)
     }
 
-    /// Follows the state from now on.
-    pub async fn follow(&self) -> Result<Following, ControlError> {
+    /// Subscribes to status changes.
+    pub async fn follow(&self) -> Result<StatusStream, ControlError> {
         let answer = self.http.send(Method::GET, "/api/events", &[], Bytes::new()).await?;
         if answer.status != StatusCode::OK {
             return Err(ControlError::Unreadable);
         }
-        Ok(Following { events: answer.events() })
+        Ok(StatusStream { events: answer.events() })
     }
 
-    /// Brings one upstream back. An application is restarted, and the number of its restart is told,
-    /// by which the state speaks of it; of any other the connection is made anew.
+    /// Restarts an upstream. For an application, returns the number of the restart, which also
+    /// appears in the status. Any other upstream is only reconnected.
     pub async fn restart_upstream(&self, name: &str) -> Result<Option<u64>, ControlError> {
         #[derive(serde::Deserialize)]
-        struct Begun {
+        struct Started {
             number: Option<u64>,
         }
-        let path = of(Some(name), "restart")?;
-        let begun: Begun = read(&self.request(Method::POST, &path).await?)?;
-        Ok(begun.number)
+        let path = action_path(Some(name), "restart")?;
+        let started: Started = read(&self.request(Method::POST, &path).await?)?;
+        Ok(started.number)
     }
 
     /// Pauses one upstream, or everything.
     pub async fn pause(&self, upstream: Option<&str>) -> Result<(), ControlError> {
-        self.request(Method::POST, &of(upstream, "pause")?).await.map(drop)
+        self.request(Method::POST, &action_path(upstream, "pause")?).await.map(drop)
     }
 
     /// Resumes one upstream, or everything.
     pub async fn resume(&self, upstream: Option<&str>) -> Result<(), ControlError> {
-        self.request(Method::POST, &of(upstream, "resume")?).await.map(drop)
+        self.request(Method::POST, &action_path(upstream, "resume")?).await.map(drop)
     }
 
-    /// The outages of one upstream, or of all, that lasted at this moment (milliseconds of the Unix
-    /// epoch) or began later.
+    /// The incidents of one upstream, or of all, that were open at `since` (Unix time in
+    /// milliseconds) or began later.
     pub async fn incidents(
         &self,
         upstream: Option<&str>,
         since: u64,
     ) -> Result<Vec<Incident>, ControlError> {
-        let upstream = upstream.map(named).transpose()?;
-        let of = upstream.map_or_else(String::new, |name| format!("&upstream={name}"));
-        let path = format!("/api/incidents?since={since}{of}");
+        let upstream = upstream.map(checked_name).transpose()?;
+        let filter = upstream.map_or_else(String::new, |name| format!("&upstream={name}"));
+        let path = format!("/api/incidents?since={since}{filter}");
         let found: Incidents = read(&self.request(Method::GET, &path).await?)?;
         Ok(found.incidents)
     }
@@ -126,22 +126,22 @@ impl Control {
         read(&self.request(Method::GET, "/api/editors").await?)
     }
 
-    /// Makes a token for an editor that has none.
+    /// Creates a token for an editor that has none.
     pub async fn add_editor(&self, name: &str) -> Result<NewToken, ControlError> {
-        read(&self.request(Method::POST, &editor(name, "")?).await?)
+        read(&self.request(Method::POST, &editor_path(name, "")?).await?)
     }
 
-    /// Makes another token for an editor; the old one is refused from then on.
+    /// Replaces an editor's token. The old one stops working at once.
     pub async fn rotate_editor(&self, name: &str) -> Result<NewToken, ControlError> {
-        read(&self.request(Method::POST, &editor(name, "/rotate")?).await?)
+        read(&self.request(Method::POST, &editor_path(name, "/rotate")?).await?)
     }
 
-    /// Takes an editor's token away.
+    /// Revokes an editor's token.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
-        self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+        self.request(Method::DELETE, &editor_path(name, "")?).await.map(drop)
     }
 
-    /// Says that a secret changed. Those who use it connect anew, and are named.
+    /// Reports that a secret changed. Returns the upstreams that use it; they reconnect.
     pub async fn secret_changed(&self, name: &str) -> Result<Vec<String>, ControlError> {
         #[derive(serde::Deserialize)]
         struct Users {
@@ -155,31 +155,31 @@ impl Control {
         Ok(users.upstreams)
     }
 
-    /// Ends the gateway, which lets calls under way end first.
+    /// Stops the gateway, which first lets running calls finish.
     pub async fn stop(&self) -> Result<(), ControlError> {
         self.request(Method::POST, "/api/stop").await.map(drop)
     }
 
-    /// What the gateway's doctor finds.
+    /// Runs the gateway's own checks.
     pub async fn doctor(&self) -> Result<Vec<Check>, ControlError> {
         let found: Checks = read(&self.request(Method::GET, "/api/doctor").await?)?;
         Ok(found.checks)
     }
 
-    /// Has it put one thing right, and says what was done.
+    /// Lets the gateway fix one failed check. Returns what it did.
     pub async fn fix(&self, check: &str) -> Result<String, ControlError> {
         let path = format!("/api/doctor/{check}/fix");
         let fixed: FixResult = read(&self.request(Method::POST, &path).await?)?;
         Ok(fixed.what)
     }
 
-    /// How many calls wait for an answer at this moment.
+    /// How many calls are waiting for an answer.
     pub async fn calls_under_way(&self) -> Result<u64, ControlError> {
         let calls: CallsInFlight = read(&self.request(Method::GET, "/api/calls").await?)?;
         Ok(calls.under_way)
     }
 
-    /// A link that opens the dashboard in a browser, once.
+    /// A one-time link that opens the dashboard in a browser.
     pub async fn dashboard_link(&self) -> Result<String, ControlError> {
         #[derive(serde::Deserialize)]
         struct Link {
@@ -202,13 +202,13 @@ impl Control {
     }
 }
 
-/// The states of a gateway, one after the other.
-pub struct Following {
-    events: Events,
+/// A stream of status updates from a gateway.
+pub struct StatusStream {
+    events: EventStream,
 }
 
-impl Following {
-    /// The next state; `None` when the gateway has gone.
+impl StatusStream {
+    /// The next status, or `None` when the gateway is gone.
     pub async fn next(&mut self) -> Option<Status> {
         loop {
             let event = self.events.next().await?;
@@ -224,33 +224,33 @@ impl From<ControlError> for Failure {
         match error {
             ControlError::Refused(failure) => failure,
             ControlError::Unreachable(error) => {
-                Self::new(Code::ConnectionLost, format!("{error}."), "Start Evermoor again.")
+                Self::new(Code::ConnectionLost, format!("{error}."), "Restart Evermoor.")
             }
             ControlError::Unreadable => Self::new(
                 Code::Internal,
-                "The gateway speaks another version.",
-                "Restart Evermoor, so that both are the same version.",
+                "The gateway runs a different version of Evermoor.",
+                "Restart Evermoor so that both run the same version.",
             ),
         }
     }
 }
 
-/// The path of an editor, whose name is one that a path can hold.
-fn editor(name: &str, what: &str) -> Result<String, ControlError> {
+/// The path of an editor. Rejects names that do not fit into a path.
+fn editor_path(name: &str, suffix: &str) -> Result<String, ControlError> {
     tokens::check_name(name).map_err(|denied| ControlError::Refused(Failure::from(&denied)))?;
-    Ok(format!("/api/editors/{name}{what}"))
+    Ok(format!("/api/editors/{name}{suffix}"))
 }
 
-/// The path of what is to be done to one upstream, or to all.
-fn of(upstream: Option<&str>, what: &str) -> Result<String, ControlError> {
+/// The path of an action on one upstream, or on all.
+fn action_path(upstream: Option<&str>, action: &str) -> Result<String, ControlError> {
     Ok(match upstream {
-        Some(upstream) => format!("/api/upstreams/{}/{what}", named(upstream)?),
-        None => format!("/api/{what}"),
+        Some(upstream) => format!("/api/upstreams/{}/{action}", checked_name(upstream)?),
+        None => format!("/api/{action}"),
     })
 }
 
-/// An upstream, whose name is one that a path can hold.
-fn named(upstream: &str) -> Result<UpstreamName, ControlError> {
+/// Rejects upstream names that do not fit into a path.
+fn checked_name(upstream: &str) -> Result<UpstreamName, ControlError> {
     UpstreamName::parse(upstream).map_err(|_| {
         let what = format!("There is no server `{upstream}`.");
         let failure = Failure::new(Code::NotFound, what, "Run `evermoor status` to list them.");

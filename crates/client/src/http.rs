@@ -1,4 +1,5 @@
-//! A small HTTP client for the loopback: no TLS, no proxies, no redirects, connections reused.
+//! A small HTTP client for loopback connections: no TLS, no proxies, no redirects. It reuses
+//! connections.
 
 use std::time::Duration;
 
@@ -15,42 +16,42 @@ use evermoor_core::failure::Failure;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
 
-/// A gateway's address, with the token that goes with every request.
+/// An HTTP client for one gateway. Sends its token with every request.
 #[derive(Clone)]
-pub struct Http {
+pub struct HttpClient {
     client: Client<HttpConnector, Full<Bytes>>,
     origin: String,
     token: HeaderValue,
 }
 
-/// Why a request led to nothing.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// There is no gateway, and none can be started.
+    /// No gateway is running, and none could be started.
     #[error("{0}")]
     NoGateway(Failure),
     /// Nothing was sent.
-    #[error("the gateway cannot be reached: {0}")]
+    #[error("the gateway is unreachable: {0}")]
     NotSent(String),
-    /// It was sent, and the connection broke before the answer was complete.
+    /// The request was sent, but the connection broke before the response was complete.
     #[error("the connection to the gateway broke: {0}")]
     Broken(String),
 }
 
-/// An answer whose body is read as it comes.
-pub struct Answer {
+/// A response whose body is read as it arrives.
+pub struct HttpResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: Incoming,
 }
 
-/// The largest event or body that is read.
-const LARGEST: usize = 64 << 20;
-/// A living gateway says something on every stream at least every ten seconds.
-const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+/// A larger event ends the stream.
+const MAX_EVENT_SIZE: usize = 64 << 20;
+/// A running gateway sends something on every stream at least every ten seconds.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-impl Http {
-    /// A client for the gateway at `origin`. A token that no header can hold is no token.
+impl HttpClient {
+    /// A client for the gateway at `origin`. A token that does not fit into a header is not sent.
     pub fn new(origin: &str, token: &str) -> Self {
         let bearer = HeaderValue::from_str(&format!("Bearer {token}"));
         let mut token = bearer.unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
@@ -67,7 +68,7 @@ impl Http {
         path: &str,
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
-    ) -> Result<Answer, HttpError> {
+    ) -> Result<HttpResponse, HttpError> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.origin))
@@ -80,7 +81,7 @@ impl Http {
         match self.client.request(request).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
-                Ok(Answer { status: head.status, headers: head.headers, body })
+                Ok(HttpResponse { status: head.status, headers: head.headers, body })
             }
             Err(error) if error.is_connect() => Err(HttpError::NotSent(cause(&error))),
             Err(error) => Err(HttpError::Broken(cause(&error))),
@@ -88,45 +89,45 @@ impl Http {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     pub fn is_event_stream(&self) -> bool {
         let kind = self.headers.get(http::header::CONTENT_TYPE);
         kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     pub async fn bytes(self) -> Result<Bytes, HttpError> {
         let body = self.body.collect().await;
         body.map(http_body_util::Collected::to_bytes)
             .map_err(|error| HttpError::Broken(cause(&error)))
     }
 
-    /// The body as a stream of events.
-    pub fn events(self) -> Events {
-        Events {
+    /// Reads the body as a stream of events.
+    pub fn events(self) -> EventStream {
+        EventStream {
             body: self.body,
-            parser: sse::SseParser::new(LARGEST),
+            parser: sse::SseParser::new(MAX_EVENT_SIZE),
             ready: Vec::new().into_iter(),
         }
     }
 }
 
 /// A stream of server-sent events.
-pub struct Events {
+pub struct EventStream {
     body: Incoming,
     parser: sse::SseParser,
     ready: std::vec::IntoIter<SseEvent>,
 }
 
-impl Events {
-    /// The next event; `None` when the stream ended or fell silent. Comments are signs of life
-    /// and are passed over.
+impl EventStream {
+    /// The next event, or `None` when the stream ended or nothing arrived in time. Comments count
+    /// as activity and are skipped.
     pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(event) = self.ready.next() {
                 return Some(event);
             }
-            let frame = timeout(SILENCE_LIMIT, self.body.frame()).await.ok()??.ok()?;
+            let frame = timeout(READ_TIMEOUT, self.body.frame()).await.ok()??.ok()?;
             if let Some(chunk) = frame.data_ref() {
                 self.ready = self.parser.push(chunk).ok()?.into_iter();
             }
@@ -134,7 +135,7 @@ impl Events {
     }
 }
 
-/// The innermost reason, which is the one a person understands.
+/// The innermost error, which is the one that means something to a person.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,11 +1,11 @@
-//! Starts a gateway when there is none, and a newer one when an older one runs.
+//! Starts a gateway when none is running, and replaces an older one.
 //!
-//! Ten editors may start at once and each may want a gateway: the lock decides which one serves,
-//! the others end at once, and everybody attaches to the winner.
+//! Ten editors may start at once and each may want a gateway. The instance lock decides which
+//! gateway serves; the others exit at once, and every client attaches to the winner.
 //!
-//! Whoever is newer than the gateway that runs starts one that takes over, and waits for nothing:
-//! the older one serves until then, and nobody notices when the other one does. It is tried once;
-//! what does not come of it then would not come of it later.
+//! A client that is newer than the running gateway starts a newer gateway that takes over. The
+//! client does not wait for it: the older gateway serves until the takeover. This is tried once per
+//! version, because a takeover that failed would fail again.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,35 +24,35 @@ use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::spawn;
 
-use crate::control::Control;
+use crate::control::ControlClient;
 
-/// How a gateway is started: the program, and where everything is.
+/// How to start a gateway: the program and its paths.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,
     home: Option<PathBuf>,
     paths: Paths,
-    /// Whom the shim speaks for.
+    /// The editor whose token the shim uses.
     editor: String,
-    /// The version of the gateway that we last wanted to replace.
+    /// The gateway version that we last tried to replace.
     tried: Arc<Mutex<Option<String>>>,
 }
 
-/// The version of whoever starts gateways here, which is that of the program it starts.
+/// Our own version, which is also the version of the gateway we start.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// A gateway that does not serve by then will not.
-const START_LIMIT: Duration = Duration::from_secs(15);
-/// There is nothing to wait on in another process's start, so its runtime file is looked for.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// A gateway that has not started by then will not.
+const START_TIMEOUT: Duration = Duration::from_secs(15);
+/// Another process does not report when it has started, so we poll for its runtime file.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Launcher {
-    /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
+    /// `program` is the `evermoor` binary; `home` is the value of `--home`, if given.
     pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
         Self { program, home, paths, editor: LOCAL_EDITOR.to_owned(), tried: Arc::default() }
     }
 
-    /// For an editor with a token of its own.
-    pub fn speaking_for(self, editor: &str) -> Self {
+    /// Uses the token of this editor, if it has one.
+    pub fn for_editor(self, editor: &str) -> Self {
         Self { editor: editor.to_owned(), ..self }
     }
 
@@ -64,98 +64,96 @@ impl Launcher {
         &self.paths
     }
 
-    /// The gateway that runs, or one that is started now. If it is older than we are, one that takes
-    /// over is started too.
-    pub async fn attach(&self) -> Result<Control, Failure> {
-        let control = self.adopt().await?;
-        self.renew(&control);
+    /// Finds the running gateway or starts one. Replaces it if it is older than this program.
+    pub async fn attach(&self) -> Result<ControlClient, Failure> {
+        let control = self.find_or_start().await?;
+        self.replace_if_older(&control);
         Ok(control)
     }
 
-    /// The gateway that runs, whatever its version, or one that is started now. A gateway that holds
-    /// its lock but does not answer is about to end or about to serve, so it is given time for either.
-    pub async fn adopt(&self) -> Result<Control, Failure> {
-        let deadline = Instant::now() + START_LIMIT;
+    /// Finds the running gateway, whatever its version, or starts one. A gateway that holds the lock
+    /// but does not answer is either starting or stopping, so we wait for it.
+    pub async fn find_or_start(&self) -> Result<ControlClient, Failure> {
+        let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            match Control::find(&self.paths) {
+            match ControlClient::find(&self.paths) {
                 None => return self.start().await,
                 Some(control) if control.answers().await => return Ok(control),
-                Some(_) if Instant::now() >= deadline => return Err(stuck()),
-                Some(_) => sleep(LOOK_AGAIN).await,
+                Some(_) if Instant::now() >= deadline => return Err(not_answering()),
+                Some(_) => sleep(POLL_INTERVAL).await,
             }
         }
     }
 
-    /// Starts a gateway that takes over from this one, if this one is older than we are.
-    pub fn renew(&self, control: &Control) {
+    /// Starts a gateway that takes over, if the running one is older than this program.
+    pub fn replace_if_older(&self, control: &ControlClient) {
         let (running, mut tried) = (&control.runtime().version, self.tried.lock());
         if !version::should_take_over(running, VERSION, tried.as_deref()) {
             return;
         }
         *tried = Some(running.clone());
         match self.run(&["--takeover", "--if-older"]) {
-            Ok(_) => tracing::info!(running, ours = VERSION, "a newer gateway takes over"),
-            Err(error) => tracing::warn!(%error, "the gateway stays the older one"),
+            Ok(_) => tracing::info!(running, ours = VERSION, "starting a newer gateway"),
+            Err(error) => tracing::warn!(%error, "cannot start a newer gateway"),
         }
     }
 
-    /// Starts a gateway that takes over from the one that runs, whichever is newer.
+    /// Starts a gateway that takes over from the running one, whatever its version.
     pub fn take_over(&self) -> io::Result<Child> {
         let _ = std::fs::remove_file(self.paths.start_failure_file());
         self.run(&["--takeover"])
     }
 
-    /// Starts our own gateway.
-    fn run(&self, how: &[&str]) -> io::Result<Child> {
+    fn run(&self, flags: &[&str]) -> io::Result<Child> {
         let home = self.home.as_deref().map(Path::as_os_str);
         let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
-        args.extend(how.iter().map(OsStr::new));
+        args.extend(flags.iter().map(OsStr::new));
         args.extend(home.into_iter().flat_map(|home| [OsStr::new("--home"), home]));
         spawn::start_detached(&self.program, &args, &self.paths.output_file())
     }
 
-    async fn start(&self) -> Result<Control, Failure> {
+    async fn start(&self) -> Result<ControlClient, Failure> {
         let _ = std::fs::remove_file(self.paths.start_failure_file());
         let mut child = self.run(&[]).map_err(|error| {
             let what =
                 format!("The gateway could not be started: {} ({error}).", self.program.display());
-            Failure::new(Code::Internal, what, "Install Evermoor again.")
+            Failure::new(Code::Internal, what, "Reinstall Evermoor.")
         })?;
-        let deadline = Instant::now() + START_LIMIT;
+        let deadline = Instant::now() + START_TIMEOUT;
         let mut ended = false;
         while Instant::now() < deadline {
-            if let Some(control) = self.serving().await {
+            if let Some(control) = self.running().await {
                 return Ok(control);
             }
             if ended {
                 break;
             }
-            // One that ended may have lost to another that serves, so look once more after it.
+            // A gateway that exited may have lost the lock to another one, so check once more.
             ended = tokio::select! {
                 _ = child.wait() => true,
-                () = sleep(LOOK_AGAIN) => false,
+                () = sleep(POLL_INTERVAL) => false,
             };
         }
-        Err(self.why_it_ended())
+        Err(self.start_failure())
     }
 
-    /// The gateway that runs and answers, if there is one.
-    pub async fn serving(&self) -> Option<Control> {
-        let control = Control::find(&self.paths)?;
+    /// The running gateway, if it answers.
+    pub async fn running(&self) -> Option<ControlClient> {
+        let control = ControlClient::find(&self.paths)?;
         control.answers().await.then_some(control)
     }
 
-    fn why_it_ended(&self) -> Failure {
-        let told = private::read_private(&self.paths.start_failure_file()).ok().flatten();
-        told.and_then(|told| serde_json::from_slice(&told).ok()).unwrap_or_else(|| {
+    fn start_failure(&self) -> Failure {
+        let content = private::read_private(&self.paths.start_failure_file()).ok().flatten();
+        content.and_then(|content| serde_json::from_slice(&content).ok()).unwrap_or_else(|| {
             let log = self.paths.output_file();
-            let remedy = format!("Run `evermoor logs`, or look at the end of {}.", log.display());
-            Failure::new(Code::Internal, "The gateway ended while it started.", remedy)
+            let remedy = format!("Run `evermoor logs`, or see the end of {}.", log.display());
+            Failure::new(Code::Internal, "The gateway exited during startup.", remedy)
         })
     }
 }
 
-fn stuck() -> Failure {
+fn not_answering() -> Failure {
     let what = "A gateway is running but does not answer.";
     Failure::new(Code::Timeout, what, "End the process `evermoor serve`, then try again.")
 }

@@ -1,18 +1,18 @@
-//! Everything that talks to a running gateway from outside: the tray, the command line, the shim.
+//! Client side of the gateway, shared by the tray, the command line and the stdio shim.
 //!
-//! It knows how to find the gateway, how to start one, and how to follow its state. It knows
-//! nothing of upstreams and links none of the gateway's code, so that the tray stays small and the
-//! gateway stays replaceable.
+//! This crate finds a running gateway, starts one if needed, and follows its state. It links none
+//! of the gateway's code, which keeps the tray small and lets a newer client work with an older
+//! gateway. It depends on `evermoor-core` and `evermoor-platform` only.
 //!
 //! # Layout
-//! - [`http`]: a small HTTP client for the loopback
-//! - [`control`]: the control API
-//! - [`keeper`]: keeps a gateway running and says how it is
-//! - [`launch`]: starts a gateway when there is none
-//! - [`moving`]: another port for the gateway
-//! - [`passing`]: passing on what a dashboard asks of the control API
-//! - [`mcp`]: a session of our own through the public endpoint
-//! - [`shim`]: an editor's standard input and output as a session with the gateway
+//! - [`http`]: a small HTTP client for loopback connections
+//! - [`control`]: the typed client of the control API
+//! - [`api_proxy`]: forwards the dashboard's requests to the control API
+//! - [`launch`]: starts a gateway, or replaces an older one
+//! - [`supervise`]: keeps a gateway running and reports its state
+//! - [`move_port`]: moves the gateway to another port
+//! - [`mcp`]: a minimal MCP client for the public endpoint
+//! - [`shim`]: bridges an editor's stdin and stdout to the gateway
 
 pub mod api_proxy;
 pub mod control;
@@ -24,6 +24,6 @@ pub mod shim;
 pub mod supervise;
 mod token;
 
-pub use api_proxy::Passed;
-pub use control::{Control, ControlError};
+pub use api_proxy::ControlResponse;
+pub use control::{ControlClient, ControlError};
 pub use supervise::{GatewaySupervisor, Presence};

@@ -1,4 +1,4 @@
-//! A small MCP client of our own, for commands that make a real call through the public endpoint.
+//! A minimal MCP client, for commands that make real calls through the public endpoint.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
@@ -9,12 +9,12 @@ use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{SessionVersion, header, method};
 use evermoor_platform::paths::Paths;
 
-use crate::http::{Answer, Http, HttpError};
+use crate::http::{HttpClient, HttpError, HttpResponse};
 use crate::token;
 
-/// A session with the gateway, as an editor has one.
+/// An MCP session with the gateway, like an editor's.
 pub struct Session {
-    http: Http,
+    http: HttpClient,
     path: String,
     id: Option<HeaderValue>,
     next: u64,
@@ -32,11 +32,15 @@ pub enum SessionError {
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 impl Session {
-    /// Opens a session at `path` of the gateway, with the token that lies in `paths`.
+    /// Opens a session at `path`, with the token stored in `paths`.
     pub async fn open(origin: &str, path: &str, paths: &Paths) -> Result<Self, SessionError> {
         let token = token::local(paths);
-        let mut session =
-            Self { http: Http::new(origin, &token), path: path.to_owned(), id: None, next: 1 };
+        let mut session = Self {
+            http: HttpClient::new(origin, &token),
+            path: path.to_owned(),
+            id: None,
+            next: 1,
+        };
         let params = mcp::initialize_params(SessionVersion::LATEST, env!("CARGO_PKG_VERSION"));
         let request = session.request(method::INITIALIZE, Some(params));
         let answer = session.post(request.to_bytes()).await?;
@@ -47,7 +51,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Makes a request and returns its result.
+    /// Sends a request and returns its result.
     pub async fn ask(&mut self, called: &str, params: Option<Raw>) -> Result<Raw, SessionError> {
         let request = self.request(called, params);
         let answer = self.post(request.to_bytes()).await?;
@@ -70,7 +74,7 @@ impl Session {
         Request::new(Id::number(self.next), called, params)
     }
 
-    async fn post(&self, body: Bytes) -> Result<Answer, HttpError> {
+    async fn post(&self, body: Bytes) -> Result<HttpResponse, HttpError> {
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
@@ -80,7 +84,7 @@ impl Session {
     }
 }
 
-/// The texts in a tool's result, joined.
+/// The text parts of a tool's result, joined.
 pub fn text_of(result: &Raw) -> String {
     let content =
         result.member("content").and_then(|content| content.elements()).unwrap_or_default();
@@ -88,7 +92,7 @@ pub fn text_of(result: &Raw) -> String {
     texts.join("\n")
 }
 
-async fn read(answer: Answer) -> Result<Response, SessionError> {
+async fn read(answer: HttpResponse) -> Result<Response, SessionError> {
     let status = answer.status;
     if answer.is_event_stream() {
         let mut events = answer.events();

@@ -1,13 +1,14 @@
-//! Keeps a gateway running and says how it is.
+//! Keeps a gateway running and reports its state.
 //!
 //! # Theory of operation
-//! One task, two states. *Attach*: adopt the gateway that runs, or start one. *Follow*: pass on
-//! every state it reports, until its stream ends. When it ends, another gateway may have taken over:
-//! then that one is followed, and nobody hears of it. Otherwise the gateway has died, and the task
-//! attaches again, with a growing wait between attempts that fail. It never gives up.
+//! One task alternates between two states. *Attach*: find the running gateway, or start one.
+//! *Follow*: publish every status it reports until the stream ends. If another gateway took over
+//! meanwhile, the task follows that one and reports nothing. Otherwise the gateway died: the task
+//! attaches again, with backoff between failed attempts. It never gives up.
 //!
-//! A gateway that the system's own supervisor runs is the supervisor's: it is not replaced by a newer
-//! one, and when it ends it is waited for, unless a person asks for another attempt.
+//! A gateway that runs under the system's service manager belongs to that manager. It is not
+//! replaced by a newer version, and when it ends the task waits until the manager restarts it,
+//! unless the user asks for another attempt.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -25,18 +26,18 @@ use evermoor_core::policy::backoff::Backoff;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::exit_watch::ExitWatch;
 
-use crate::control::Control;
+use crate::control::ControlClient;
 use crate::launch::Launcher;
 
-/// What is known of the gateway at this moment.
+/// The current state of the gateway, as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Presence {
-    /// It is being looked for or started.
+    /// The gateway is being located or started.
     Starting,
-    /// It serves, and this is its state.
+    /// The gateway is running and reported this status.
     Serving { status: Status },
-    /// It does not serve; another attempt follows.
+    /// The gateway is not running. Another attempt follows.
     Lost { failure: Failure },
 }
 
@@ -45,150 +46,149 @@ pub enum Presence {
 pub struct GatewaySupervisor {
     launcher: Launcher,
     presence: watch::Receiver<Presence>,
-    impatient: Arc<Notify>,
+    retry_now: Arc<Notify>,
 }
 
 impl GatewaySupervisor {
-    /// Keeps a gateway running until `stop`. The gateway goes on when this ends.
+    /// Keeps a gateway running until `stop` is cancelled. The gateway itself keeps running.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
-        let (show, presence) = watch::channel(Presence::Starting);
-        let impatient = Arc::new(Notify::new());
-        let task = Task { launcher: launcher.clone(), show, impatient: Arc::clone(&impatient) };
+        let (publish, presence) = watch::channel(Presence::Starting);
+        let retry_now = Arc::new(Notify::new());
+        let task = Task { launcher: launcher.clone(), publish, retry_now: Arc::clone(&retry_now) };
         tasks.spawn(stop.run_until_cancelled_owned(task.run()));
-        Self { launcher, presence, impatient }
+        Self { launcher, presence, retry_now }
     }
 
     pub fn presence(&self) -> watch::Receiver<Presence> {
         self.presence.clone()
     }
 
-    /// Where everything is.
     pub fn paths(&self) -> &Paths {
         self.launcher.paths()
     }
 
-    /// The gateway that runs, to ask something of it.
-    pub fn control(&self) -> Result<Control, Failure> {
-        Control::find(self.launcher.paths()).ok_or_else(not_running)
+    /// A control client for the running gateway.
+    pub fn control(&self) -> Result<ControlClient, Failure> {
+        ControlClient::find(self.launcher.paths()).ok_or_else(not_running)
     }
 
-    /// Asks the gateway to bring one upstream back.
+    /// Asks the gateway to restart or reconnect one upstream.
     pub async fn restart_upstream(&self, name: &str) -> Result<Option<u64>, Failure> {
         self.control()?.restart_upstream(name).await.map_err(Failure::from)
     }
 
-    /// Makes the next attempt now: a person does not want to wait for it.
+    /// Skips the backoff and makes the next attempt now.
     pub fn try_now(&self) {
-        self.impatient.notify_one();
+        self.retry_now.notify_one();
     }
 
-    /// Asks the gateway that runs to end, as the system would. Nobody looks after it any more. Must be
-    /// called within a tokio runtime.
-    pub fn end_gateway(&self) -> Result<(), Failure> {
+    /// Asks the running gateway to exit, as the system would. Call this only after the supervising
+    /// task has stopped, or it starts another gateway. Must be called within a tokio runtime.
+    pub fn stop_gateway(&self) -> Result<(), Failure> {
         let pid = self.control()?.runtime().pid;
         let end = |process: ExitWatch| match process.end(false) {
-            // Windows cannot ask; whoever is attached goes on with the next one as after a crash.
+            // Windows cannot ask a process to exit. Clients recover as they do after a crash.
             Err(error) if error.kind() == ErrorKind::Unsupported => process.end(true),
-            asked => asked,
+            result => result,
         };
         ExitWatch::open(pid).and_then(end).map_err(|error| {
-            let what = format!("The gateway could not be ended: {error}.");
-            Failure::new(Code::Internal, what, format!("End the process {pid}."))
+            let what = format!("The gateway could not be stopped: {error}.");
+            Failure::new(Code::Internal, what, format!("End process {pid} yourself."))
         })
     }
 }
 
 struct Task {
     launcher: Launcher,
-    show: watch::Sender<Presence>,
-    impatient: Arc<Notify>,
+    publish: watch::Sender<Presence>,
+    retry_now: Arc<Notify>,
 }
 
-/// How a gateway was followed to its end.
-struct Followed {
+/// Why the status stream of a gateway ended.
+struct StreamEnd {
     failure: Failure,
-    /// Whether the system's supervisor ran it.
+    /// Whether the system's service manager ran the gateway.
     supervised: bool,
 }
 
-/// There is nothing to wait on in the start of a supervisor's gateway, so it is looked for.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The service manager does not report when it has restarted the gateway, so we poll.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Task {
     async fn run(self) {
         let mut attempt = 0;
         loop {
             let began = Instant::now();
-            let failure = match self.launcher.adopt().await {
+            let failure = match self.launcher.find_or_start().await {
                 Ok(control) => {
-                    let followed = self.follow(&control).await;
-                    if self.is_succeeded(control.runtime().pid).await {
+                    let end = self.follow(&control).await;
+                    if self.is_replaced(control.runtime().pid).await {
                         attempt = 0;
                         continue;
                     }
-                    if followed.supervised {
-                        self.await_supervisor().await;
+                    if end.supervised {
+                        self.wait_for_service_manager().await;
                         attempt = 0;
                         continue;
                     }
-                    followed.failure
+                    end.failure
                 }
                 Err(failure) => failure,
             };
             tracing::warn!(%failure, attempt, "gateway lost");
-            self.show.send_replace(Presence::Lost { failure });
+            self.publish.send_replace(Presence::Lost { failure });
             if began.elapsed() >= Backoff::LOCAL.longest() {
                 attempt = 0;
             }
-            let wait = Backoff::LOCAL.wait(attempt, dice());
+            let wait = Backoff::LOCAL.wait(attempt, random());
             attempt += 1;
-            if timeout(wait, self.impatient.notified()).await.is_ok() {
-                self.show.send_replace(Presence::Starting);
+            if timeout(wait, self.retry_now.notified()).await.is_ok() {
+                self.publish.send_replace(Presence::Starting);
                 attempt = 0;
             }
         }
     }
 
-    /// Waits until the supervisor has brought its gateway back, or a person wants one now.
-    async fn await_supervisor(&self) {
-        tracing::info!("the gateway is its supervisor's to start again");
+    /// Waits until the service manager has restarted its gateway, or the user asks for one now.
+    async fn wait_for_service_manager(&self) {
+        tracing::info!("waiting for the service manager to restart the gateway");
         let what = "The gateway stopped.";
-        let failure = Failure::new(Code::ConnectionLost, what, "Its service is starting it again.");
-        self.show.send_replace(Presence::Lost { failure });
-        while self.launcher.serving().await.is_none() {
-            if timeout(LOOK_AGAIN, self.impatient.notified()).await.is_ok() {
-                self.show.send_replace(Presence::Starting);
+        let failure = Failure::new(Code::ConnectionLost, what, "Its service is restarting it.");
+        self.publish.send_replace(Presence::Lost { failure });
+        while self.launcher.running().await.is_none() {
+            if timeout(POLL_INTERVAL, self.retry_now.notified()).await.is_ok() {
+                self.publish.send_replace(Presence::Starting);
                 return;
             }
         }
     }
 
-    /// Whether another gateway serves in the place of this process.
-    async fn is_succeeded(&self, pid: u32) -> bool {
-        match Control::find(self.launcher.paths()) {
+    /// Whether another gateway now serves instead of this process.
+    async fn is_replaced(&self, pid: u32) -> bool {
+        match ControlClient::find(self.launcher.paths()) {
             Some(control) => control.runtime().pid != pid && control.answers().await,
             None => false,
         }
     }
 
-    /// Passes on every state until there are no more, and says why.
-    async fn follow(&self, control: &Control) -> Followed {
+    /// Publishes every status until the stream ends. Returns why it ended.
+    async fn follow(&self, control: &ControlClient) -> StreamEnd {
         let mut supervised = None;
         let failure = match control.follow().await {
-            Ok(mut following) => {
-                while let Some(status) = following.next().await {
+            Ok(mut statuses) => {
+                while let Some(status) = statuses.next().await {
                     if supervised.is_none() && !status.supervised {
-                        self.launcher.renew(control);
+                        self.launcher.replace_if_older(control);
                     }
                     supervised = Some(status.supervised);
-                    self.show.send_replace(Presence::Serving { status });
+                    self.publish.send_replace(Presence::Serving { status });
                 }
                 let what = "The gateway stopped.";
-                Failure::new(Code::ConnectionLost, what, "Evermoor is starting it again.")
+                Failure::new(Code::ConnectionLost, what, "Evermoor is restarting it.")
             }
             Err(error) => error.into(),
         };
-        Followed { failure, supervised: supervised.unwrap_or(false) }
+        StreamEnd { failure, supervised: supervised.unwrap_or(false) }
     }
 }
 
@@ -196,6 +196,6 @@ fn not_running() -> Failure {
     Failure::new(Code::ConnectionRefused, "The gateway is not running.", "Start Evermoor.")
 }
 
-fn dice() -> u32 {
+fn random() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX)
 }

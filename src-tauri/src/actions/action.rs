@@ -1,4 +1,4 @@
-//! What a click in the menu asks for.
+//! The actions behind the rows of the menu.
 
 use crate::window::page::Page;
 
@@ -6,34 +6,34 @@ use crate::window::page::Page;
 pub(crate) enum Action {
     Copy(String),
     Open,
-    /// Opens the dashboard at a place.
+    /// Opens the dashboard at a page.
     Show(Page),
     Quit,
-    /// Brings back the upstream of this name.
+    /// Restarts this upstream.
     Restart(String),
-    /// Brings back every upstream that is down.
+    /// Restarts every upstream that is down.
     RestartAll,
-    /// Makes the connection to an upstream anew and leaves its application alone.
+    /// Reconnects to this upstream without restarting its application.
     Reconnect(String),
     TurnOn(String),
     TurnOff(String),
-    /// Leaves the upstream of this name alone, or all of them.
+    /// Pauses this upstream, or all of them.
     Pause(Option<String>),
-    /// Looks after the upstream of this name again, or after all of them.
+    /// Resumes this upstream, or all of them.
     Resume(Option<String>),
-    /// Connects the editor of this id.
+    /// Connects the editor with this id.
     Connect(String),
-    /// Shows the editor of this id.
-    LookAt(String),
-    /// Changes launch at login.
+    /// Shows the editor with this id in the dashboard.
+    ShowEditor(String),
+    /// Toggles launch at login.
     Login,
     Update,
-    /// Moves the gateway to a free port, and the editors with it.
+    /// Moves the gateway to a free port and updates the editors.
     MovePort,
     TryAgain,
 }
 
-/// An action travels through the desktop as the identifier of its row.
+/// A native menu reports clicks by the row's id, so an action is encoded in it.
 impl Action {
     pub(crate) fn id(&self) -> String {
         match self {
@@ -51,7 +51,7 @@ impl Action {
             Self::Resume(Some(name)) => format!("resume {name}"),
             Self::Resume(None) => "resume".into(),
             Self::Connect(editor) => format!("connect {editor}"),
-            Self::LookAt(editor) => format!("look-at {editor}"),
+            Self::ShowEditor(editor) => format!("show-editor {editor}"),
             Self::Login => "login".into(),
             Self::Update => "update".into(),
             Self::MovePort => "move-port".into(),
@@ -85,7 +85,7 @@ impl Action {
             "pause" => Some(Self::Pause(Some(to))),
             "resume" => Some(Self::Resume(Some(to))),
             "connect" => Some(Self::Connect(to)),
-            "look-at" => Some(Self::LookAt(to)),
+            "show-editor" => Some(Self::ShowEditor(to)),
             _ => None,
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_action_is_read_back_from_its_row() {
+    fn an_action_is_parsed_from_the_id_of_its_row() {
         let name = || "my files".to_owned();
         for action in [
             Action::Copy("http://127.0.0.1:7420/mcp".into()),
@@ -113,7 +113,7 @@ mod tests {
             Action::Resume(Some(name())),
             Action::Resume(None),
             Action::Connect("claude-code".into()),
-            Action::LookAt("claude-code".into()),
+            Action::ShowEditor("claude-code".into()),
             Action::Login,
             Action::Update,
             Action::MovePort,

@@ -1,11 +1,16 @@
-//! How what a click asks for is done. Nobody waits for it: how it goes is seen in the state.
+//! What a click in the menu does.
+//!
+//! [`action`] lists the actions; [`perform`] starts them. An action runs in the background, and its
+//! effect shows in the gateway's state. The longer ones have files of their own: restarting a
+//! server, moving to another port, quitting. This folder uses `gateway`, `window`, `alerts`,
+//! `login` and `updates`; only `tray` and `alerts` call it.
 
 pub(crate) mod action;
 pub(crate) mod move_port;
 pub(crate) mod quit;
 pub(crate) mod restart;
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::failure::Failure;
 use evermoor_core::policy::alerts::TrayAction;
 use serde_json::json;
@@ -15,7 +20,7 @@ use tracing::warn;
 
 use crate::actions::action::Action;
 use crate::gateway::Gateway;
-use crate::gateway::state_task::Desk;
+use crate::gateway::state_task::StateHandle;
 use crate::updates::Updates;
 use crate::window::page::Page;
 use crate::{alerts, login, window};
@@ -24,7 +29,7 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
     match action {
         Action::Copy(text) => {
             if let Err(error) = app.clipboard().write_text(text) {
-                warn!(%error, "the text could not be copied");
+                warn!(%error, "cannot copy to the clipboard");
             }
         }
         Action::Open => window::open(app),
@@ -34,57 +39,57 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::RestartAll => restart::restart_all(app),
         Action::Reconnect(name) => {
             ask(app, &format!("/api/upstreams/{name}/reconnect"), None);
-            alerts::acted(app, TrayAction::Restart(name));
+            alerts::record_action(app, TrayAction::Restart(name));
         }
         Action::TurnOn(name) => turn(app, &name, true),
         Action::TurnOff(name) => turn(app, &name, false),
         Action::Pause(Some(name)) => {
             ask(app, &format!("/api/upstreams/{name}/pause"), None);
-            alerts::acted(app, TrayAction::Manage(Some(name)));
+            alerts::record_action(app, TrayAction::Manage(Some(name)));
         }
         Action::Pause(None) => {
-            alerts::acted(app, TrayAction::Manage(None));
+            alerts::record_action(app, TrayAction::Manage(None));
             ask(app, "/api/pause", None);
         }
         Action::Resume(Some(name)) => ask(app, &format!("/api/upstreams/{name}/resume"), None),
         Action::Resume(None) => ask(app, "/api/resume", None),
         Action::Connect(editor) => connect(app, editor),
-        Action::LookAt(_) => {
-            app.state::<Desk>().look_again();
+        Action::ShowEditor(_) => {
+            app.state::<StateHandle>().refresh();
             window::open_at(app, &Page::Editors);
         }
         Action::Login => change_login(app),
         Action::Update => app.state::<Updates>().install(),
         Action::MovePort => move_port::move_port(app),
-        Action::TryAgain => app.state::<Gateway>().keeper().try_now(),
+        Action::TryAgain => app.state::<Gateway>().supervisor().try_now(),
     }
 }
 
-/// Has the gateway do something.
+/// Posts to the gateway in the background.
 fn ask(app: &AppHandle, path: &str, body: Option<serde_json::Value>) {
     let gateway = app.state::<Gateway>();
-    let (control, path) = (gateway.keeper().control(), path.to_owned());
+    let (control, path) = (gateway.supervisor().control(), path.to_owned());
     gateway.spawn(async move {
         if let Err(failure) = post(control, &path, body).await {
-            warn!(path, %failure, "the gateway did not do what a click asked for");
+            warn!(path, %failure, "a menu action failed");
         }
     });
 }
 
 fn turn(app: &AppHandle, upstream: &str, on: bool) {
-    alerts::acted(app, TrayAction::Manage(Some(upstream.to_owned())));
+    alerts::record_action(app, TrayAction::Manage(Some(upstream.to_owned())));
     ask(app, &format!("/api/upstreams/{upstream}/enabled"), Some(json!({ "enabled": on })));
 }
 
-/// Connects an editor and shows what came of it.
+/// Connects an editor and shows the result.
 fn connect(app: &AppHandle, editor: String) {
     let gateway = app.state::<Gateway>();
-    let (control, app) = (gateway.keeper().control(), app.clone());
+    let (control, app) = (gateway.supervisor().control(), app.clone());
     gateway.spawn(async move {
         if let Err(failure) = post(control, &format!("/api/setup/{editor}/connect"), None).await {
-            warn!(editor, %failure, "the editor was not connected");
+            warn!(editor, %failure, "cannot connect the editor");
         }
-        app.state::<Desk>().look_again();
+        app.state::<StateHandle>().refresh();
         window::open_at(&app, &Page::Editors);
     });
 }
@@ -94,16 +99,16 @@ fn change_login(app: &AppHandle) {
     let app = app.clone();
     gateway.spawn(async move {
         if let Err(failure) = login::set(&app, !login::is_enabled(&app)) {
-            warn!(%failure, "launch at login stays as it is");
+            warn!(%failure, "cannot change launch at login");
         }
-        app.state::<Desk>().look_again();
+        app.state::<StateHandle>().refresh();
     });
 }
 
 pub(crate) async fn post(
-    control: Result<Control, Failure>,
+    control: Result<ControlClient, Failure>,
     path: &str,
     body: Option<serde_json::Value>,
 ) -> Result<serde_json::Value, Failure> {
-    control?.order(path, body.as_ref()).await.map_err(Failure::from)
+    control?.post(path, body.as_ref()).await.map_err(Failure::from)
 }

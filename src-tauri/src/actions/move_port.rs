@@ -1,4 +1,4 @@
-//! The way out when another program has the gateway's port: another port, and every editor with it.
+//! Moves the gateway to a free port when another program uses its own, and updates the editors.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::gateway::Gateway;
-use crate::gateway::state_task::Desk;
+use crate::gateway::state_task::StateHandle;
 use crate::window;
 use crate::window::page::Page;
 
 /// Longer than a gateway takes to start.
-const START_LIMIT: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn move_port(app: &AppHandle) {
     let gateway = app.state::<Gateway>();
-    let (keeper, app) = (gateway.keeper().clone(), app.clone());
+    let (supervisor, app) = (gateway.supervisor().clone(), app.clone());
     gateway.spawn(async move {
-        match everything(&keeper).await {
-            Ok(()) => app.state::<Desk>().look_again(),
-            Err(failure) => warn!(%failure, "the gateway could not be moved to another port"),
+        match move_all(&supervisor).await {
+            Ok(()) => app.state::<StateHandle>().refresh(),
+            Err(failure) => warn!(%failure, "cannot move the gateway to another port"),
         }
-        // Either way the person wants to see how it stands.
+        // Either way the user wants to see the result.
         window::open_at(&app, &Page::Editors);
     });
 }
 
-async fn everything(keeper: &GatewaySupervisor) -> Result<(), Failure> {
-    let port = move_port::to_free_port(keeper.paths())?;
-    info!(port, "the gateway moves to another port");
-    keeper.try_now();
-    let mut presence = keeper.presence();
+async fn move_all(supervisor: &GatewaySupervisor) -> Result<(), Failure> {
+    let port = move_port::to_free_port(supervisor.paths())?;
+    info!(port, "moving the gateway to another port");
+    supervisor.try_now();
+    let mut presence = supervisor.presence();
     let serves = |presence: &Presence| matches!(presence, Presence::Serving { .. });
-    drop(timeout(START_LIMIT, presence.wait_for(serves)).await);
-    let updated = move_port::update_editors(&keeper.control()?).await?;
-    info!(?updated, "the editors were told");
+    drop(timeout(START_TIMEOUT, presence.wait_for(serves)).await);
+    let updated = move_port::update_editors(&supervisor.control()?).await?;
+    info!(?updated, "updated the editors");
     Ok(())
 }

@@ -1,31 +1,31 @@
-//! Quitting. The gateway goes on serving, unless the person wants it to end with the tray; one that a
-//! supervisor runs is the supervisor's to end.
+//! Quitting. The gateway keeps running, unless the user has set it to stop with the tray. A gateway
+//! that runs under the system's service manager is never stopped here.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evermoor_core::api::Status;
 use tauri::{AppHandle, Manager};
 
-use crate::gateway::state_task::Desk;
+use crate::gateway::state_task::StateHandle;
 
-/// Whether the gateway is to end when the application does.
+/// What to do when the application exits.
 #[derive(Default)]
-pub(crate) struct Leaving {
-    ends_gateway: AtomicBool,
+pub(crate) struct QuitOptions {
+    stops_gateway: AtomicBool,
 }
 
-impl Leaving {
-    pub(crate) fn ends_gateway(&self) -> bool {
-        self.ends_gateway.load(Ordering::Relaxed)
+impl QuitOptions {
+    pub(crate) fn stops_gateway(&self) -> bool {
+        self.stops_gateway.load(Ordering::Relaxed)
     }
 }
 
 pub(crate) fn quit(app: &AppHandle) {
-    let ends = app.state::<Desk>().known().borrow().status().is_some_and(is_to_end);
-    app.state::<Leaving>().ends_gateway.store(ends, Ordering::Relaxed);
+    let stop = app.state::<StateHandle>().subscribe().borrow().status().is_some_and(stops_gateway);
+    app.state::<QuitOptions>().stops_gateway.store(stop, Ordering::Relaxed);
     app.exit(0);
 }
 
-fn is_to_end(status: &Status) -> bool {
+fn stops_gateway(status: &Status) -> bool {
     status.tray.quit_stops_gateway && !status.supervised
 }

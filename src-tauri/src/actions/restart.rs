@@ -1,4 +1,4 @@
-//! Restarting what a person clicked, and noticing when it is over.
+//! Restarts an upstream and shows it as restarting until the restart has ended.
 
 use std::time::Duration;
 
@@ -12,36 +12,36 @@ use tracing::warn;
 
 use crate::alerts;
 use crate::gateway::Gateway;
-use crate::gateway::state_task::Desk;
+use crate::gateway::state_task::StateHandle;
 
-/// A person who clicked wants to be able to click again by then.
-const LONGEST: Duration = Duration::from_secs(30);
+/// After this time the user can click Restart again.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn restart(app: &AppHandle, upstream: String) {
     let gateway = app.state::<Gateway>();
-    let (keeper, app) = (gateway.keeper().clone(), app.clone());
-    alerts::acted(&app, TrayAction::Restart(upstream.clone()));
-    app.state::<Desk>().restarting(&upstream);
+    let (supervisor, app) = (gateway.supervisor().clone(), app.clone());
+    alerts::record_action(&app, TrayAction::Restart(upstream.clone()));
+    app.state::<StateHandle>().restarting(&upstream);
     gateway.spawn(async move {
-        let _ = timeout(LONGEST, bring_back(&keeper, &upstream)).await;
-        app.state::<Desk>().restarted(&upstream);
+        let _ = timeout(RESTART_TIMEOUT, restart_and_wait(&supervisor, &upstream)).await;
+        app.state::<StateHandle>().restarted(&upstream);
     });
 }
 
 pub(crate) fn restart_all(app: &AppHandle) {
-    let known = app.state::<Desk>().known().borrow().clone();
-    for upstream in known.broken() {
+    let state = app.state::<StateHandle>().subscribe().borrow().clone();
+    for upstream in state.down() {
         restart(app, upstream.name.clone());
     }
 }
 
-async fn bring_back(keeper: &GatewaySupervisor, upstream: &str) {
+async fn restart_and_wait(supervisor: &GatewaySupervisor, upstream: &str) {
     let clicked = clock::unix_millis();
-    let mut presence = keeper.presence();
-    let number = match keeper.restart_upstream(upstream).await {
+    let mut presence = supervisor.presence();
+    let number = match supervisor.restart_upstream(upstream).await {
         Ok(number) => number,
         Err(failure) => {
-            warn!(upstream, %failure, "the upstream was not restarted");
+            warn!(upstream, %failure, "cannot restart the upstream");
             return;
         }
     };
@@ -55,13 +55,13 @@ async fn bring_back(keeper: &GatewaySupervisor, upstream: &str) {
     drop(presence.wait_for(over).await);
 }
 
-/// Whether the restart of this number has ended, or the connection is newer than the click.
+/// Whether the restart with this number has ended, or the connection is newer than the click.
 fn is_over(upstream: &UpstreamStatus, number: Option<u64>, clicked: u64) -> bool {
     let ended = upstream.app.as_ref().and_then(|app| app.restart.as_ref()).is_some_and(|restart| {
         number.is_some_and(|number| restart.number >= number) && restart.end.is_some()
     });
-    let renewed =
+    let reconnected =
         matches!(upstream.link, UpstreamState::Connected { since, .. } if since >= clicked);
-    let left_alone = upstream.is_off() || upstream.is_paused();
-    ended || left_alone || (number.is_none() && renewed)
+    let inactive = upstream.is_off() || upstream.is_paused();
+    ended || inactive || (number.is_none() && reconnected)
 }

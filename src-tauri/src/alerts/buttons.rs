@@ -1,28 +1,30 @@
-//! What a press on a notice does.
+//! What a click on a notification does.
 
 use evermoor_core::policy::alerts::{Alert, AlertButton, AlertTarget, TrayAction};
 use evermoor_platform::clock;
 use jiff::Zoned;
 use tauri::AppHandle;
 
-use super::notifier::Pressed;
+use super::notifier::ClickTarget;
 use crate::actions::restart;
 use crate::window;
 use crate::window::page::Page;
 
-pub(super) fn perform(app: &AppHandle, notice: &Alert, pressed: Pressed) {
+pub(super) fn perform(app: &AppHandle, notice: &Alert, target: ClickTarget) {
     let about = notice.about.iter().cloned();
-    match pressed {
-        Pressed::Button(AlertButton::Restart | AlertButton::RestartAll) => {
+    match target {
+        ClickTarget::Button(AlertButton::Restart | AlertButton::RestartAll) => {
             about.for_each(|upstream| restart::restart(app, upstream));
         }
-        Pressed::Button(AlertButton::IgnoreForToday) => {
-            // A moment that no calendar has is no day to ignore.
+        ClickTarget::Button(AlertButton::IgnoreForToday) => {
+            // If the clock is outside the calendar's range, nothing is ignored.
             let until = Zoned::try_from(clock::now()).map_or(0, |now| tomorrow(&now));
-            about.for_each(|upstream| super::acted(app, TrayAction::Ignore { upstream, until }));
+            about.for_each(|upstream| {
+                super::record_action(app, TrayAction::Ignore { upstream, until })
+            });
         }
-        Pressed::Button(AlertButton::Details | AlertButton::OpenLog | AlertButton::SignIn)
-        | Pressed::Notice => {
+        ClickTarget::Button(AlertButton::Details | AlertButton::OpenLog | AlertButton::SignIn)
+        | ClickTarget::Notice => {
             window::open_at(app, &page(&notice.target));
         }
     }
@@ -39,10 +41,10 @@ fn page(place: &AlertTarget) -> Page {
     }
 }
 
-/// When the day of this moment is over, in milliseconds of the Unix epoch.
+/// The end of the current day, as Unix time in milliseconds.
 fn tomorrow(now: &Zoned) -> u64 {
     let midnight = now.tomorrow().and_then(|day| day.start_of_day());
-    // No calendar ends tomorrow; if one does, nothing is ignored.
+    // Outside the calendar's range, nothing is ignored.
     let midnight = midnight.map_or(0, |midnight| midnight.timestamp().as_millisecond());
     u64::try_from(midnight).unwrap_or_default()
 }
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn today_ends_at_midnight_where_the_person_is() {
+    fn today_ends_at_local_midnight() {
         let now: Zoned = "2026-03-28T23:30:00+01:00[Europe/Berlin]".parse().unwrap();
         let midnight: Zoned = "2026-03-29T00:00:00+01:00[Europe/Berlin]".parse().unwrap();
         assert_eq!(tomorrow(&now), midnight.timestamp().as_millisecond() as u64);

@@ -1,10 +1,14 @@
-//! Notifications. What is told and when is decided by [`evermoor_core::policy::alerts`]; here it is shown,
-//! and what a person presses is done.
+//! Notifications. [`evermoor_core::policy::alerts`] decides what to show and when; this folder shows
+//! it and handles clicks.
 //!
 //! # Theory of operation
-//! One task follows the gateway's presence and what the person does in the tray, asks the rules, and
-//! carries out their orders on the desktop's [`Notifier`]. It sleeps until the moment at which the
-//! rules want to be asked again. When the application ends it takes away what would speak to nobody.
+//! One task follows the gateway's state and the user's actions in the tray, asks the rules what to
+//! do, and carries it out on the desktop's [`Notifier`]. It sleeps until the rules want to be asked
+//! again. When the application exits, it withdraws the notifications whose buttons would no longer
+//! work.
+//!
+//! [`notifier`] is the interface to the desktop, [`task`] the task, [`buttons`] what a click does.
+//! Uses `system::notifications`, `gateway`, `updates`, `actions` and `window`.
 
 mod buttons;
 mod notifier;
@@ -14,34 +18,34 @@ use evermoor_core::policy::alerts::TrayAction;
 use tauri::{AppHandle, Manager};
 use tokio::sync::mpsc;
 
-pub(crate) use notifier::{Notifier, Press};
+pub(crate) use notifier::{NotificationClick, Notifier};
 
 use crate::gateway::Gateway;
 use crate::system::notifications::Notifications;
 use crate::updates::Updates;
 
-/// What a person does in the tray goes through here, so that they are not told of it.
+/// Receives the user's actions in the tray, so that no notification reports what they just did.
 pub(crate) struct Alerts {
     acts: mpsc::UnboundedSender<TrayAction>,
 }
 
-/// Tells what happens from now on, until the application ends.
+/// Shows notifications until the application exits.
 pub(crate) fn start(app: &AppHandle, at_login: bool) {
-    let (acts, acted) = mpsc::unbounded_channel();
+    let (acts, inbox) = mpsc::unbounded_channel();
     app.manage(Alerts { acts });
     let gateway = app.state::<Gateway>();
     let (app, presence) = (app.clone(), gateway.presence());
     let updates = app.state::<Updates>().state();
     gateway.spawn_until(|stop| async move {
         let notifier = Notifications::new();
-        task::Task::new(app, notifier, presence, updates, acted, at_login).run(stop).await;
+        task::Task::new(app, notifier, presence, updates, inbox, at_login).run(stop).await;
     });
 }
 
-/// A person does this.
-pub(crate) fn acted(app: &AppHandle, act: TrayAction) {
+/// Records an action of the user.
+pub(crate) fn record_action(app: &AppHandle, act: TrayAction) {
     if let Some(alerts) = app.try_state::<Alerts>() {
-        // Nobody listens any more: the application ends.
+        // This fails only while the application exits.
         let _ = alerts.acts.send(act);
     }
 }

@@ -1,40 +1,40 @@
-//! What shows notifications, whatever the desktop.
+//! The interface to the desktop's notifications.
 
 use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 
-/// A desktop's notifications. Nobody may rely on them: the tray shows the same state.
+/// A desktop's notifications. They may get lost, so the tray shows the same state.
 pub(crate) trait Notifier: Send {
-    /// Shows a notice; says whether it is on the screen.
+    /// Shows a notification. Returns whether it is on the screen.
     fn show(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = bool> + Send;
 
-    /// Puts a notice in the place of the one with this id.
+    /// Replaces the notification with this id.
     fn replace(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = ()> + Send;
 
-    /// Takes a notice away.
+    /// Removes a notification.
     fn withdraw(&mut self, id: AlertId) -> impl Future<Output = ()> + Send;
 
-    /// What is pressed next. May be dropped while it waits.
-    fn pressed(&mut self) -> impl Future<Output = Press> + Send;
+    /// Waits for the next click. Cancel safe.
+    fn clicked(&mut self) -> impl Future<Output = NotificationClick> + Send;
 }
 
-/// A person pressed something.
+/// A click on a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Press {
+pub(crate) struct NotificationClick {
     pub(crate) id: AlertId,
-    pub(crate) on: Pressed,
+    pub(crate) target: ClickTarget,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pressed {
-    /// The notice itself.
+pub(crate) enum ClickTarget {
+    /// The notification itself.
     Notice,
     Button(AlertButton),
 }
 
-impl Press {
-    /// What a desktop says was pressed: a button's key, or anything else for the notice itself.
+impl NotificationClick {
+    /// The click that a desktop reports: a button's key, or anything else for the notification.
     pub(crate) fn of(id: AlertId, key: &str) -> Self {
-        let on = AlertButton::parse(key).map_or(Pressed::Notice, Pressed::Button);
-        Self { id, on }
+        let target = AlertButton::parse(key).map_or(ClickTarget::Notice, ClickTarget::Button);
+        Self { id, target }
     }
 }

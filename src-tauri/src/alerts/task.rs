@@ -1,4 +1,4 @@
-//! The task that tells.
+//! The task that shows notifications.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) struct Task<N> {
     acts: mpsc::UnboundedReceiver<TrayAction>,
     began: Instant,
     rules: AlertRules,
-    /// What is on the screen, as far as is known.
+    /// The notifications that are on the screen, as far as we know.
     shown: BTreeMap<AlertId, Alert>,
 }
 
@@ -39,7 +39,7 @@ impl<N: Notifier> Task<N> {
         acts: mpsc::UnboundedReceiver<TrayAction>,
         at_login: bool,
     ) -> Self {
-        // What is known already counts as news.
+        // The first state is handled like a change.
         presence.mark_changed();
         let began = Instant::now();
         let rules = AlertRules::new(AlertTiming::default(), at_login, now(began));
@@ -54,11 +54,11 @@ impl<N: Notifier> Task<N> {
                 biased;
                 () = stop.cancelled() => break,
                 Some(act) = self.acts.recv() => self.rules.act(&act, now(self.began)),
-                Ok(()) = self.presence.changed() => self.evaluate(),
-                Ok(()) = self.updates.changed() => self.look_for_updates(),
-                press = self.notifier.pressed() => {
-                    if let Some(notice) = self.shown.get(&press.id) {
-                        buttons::perform(&self.app, notice, press.on);
+                Ok(()) = self.presence.changed() => self.on_presence(),
+                Ok(()) = self.updates.changed() => self.on_update(),
+                click = self.notifier.clicked() => {
+                    if let Some(notice) = self.shown.get(&click.id) {
+                        buttons::perform(&self.app, notice, click.target);
                     }
                     continue;
                 }
@@ -71,7 +71,7 @@ impl<N: Notifier> Task<N> {
         self.carry_out(orders).await;
     }
 
-    fn evaluate(&mut self) -> Vec<AlertCommand> {
+    fn on_presence(&mut self) -> Vec<AlertCommand> {
         let now = now(self.began);
         match &*self.presence.borrow_and_update() {
             Presence::Starting => self.rules.evaluate(now),
@@ -80,7 +80,7 @@ impl<N: Notifier> Task<N> {
         }
     }
 
-    fn look_for_updates(&mut self) -> Vec<AlertCommand> {
+    fn on_update(&mut self) -> Vec<AlertCommand> {
         let Update::Available { version } = &*self.updates.borrow_and_update() else {
             return Vec::new();
         };
@@ -107,7 +107,7 @@ impl<N: Notifier> Task<N> {
     }
 }
 
-/// Both clocks; the first counts from the start of the task.
+/// Both clocks. The monotonic one counts from the start of the task.
 fn now(began: Instant) -> ClockReading {
     let awake = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     ClockReading { awake, wall: clock::unix_millis() }

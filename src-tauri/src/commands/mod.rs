@@ -1,8 +1,9 @@
-//! What the dashboard may ask of the shell.
+//! The commands that the dashboard may call in the tray application. Everything else it asks of the
+//! gateway's control API, through [`control`].
 
 pub(crate) mod open;
 
-use evermoor_client::{Passed, Presence};
+use evermoor_client::{ControlResponse, Presence};
 use evermoor_core::failure::{Code, Failure};
 use serde::Serialize;
 use serde_json::Value;
@@ -17,27 +18,27 @@ pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
     gateway.presence().borrow().clone()
 }
 
-/// Passes a request on to the control API of the gateway that runs. The token stays here.
+/// Forwards a request to the control API of the running gateway. The dashboard never sees the token.
 #[tauri::command]
 pub(crate) async fn control(
     gateway: State<'_, Gateway>,
     method: String,
     path: String,
     body: Option<Value>,
-) -> Result<Passed, Failure> {
-    let control = gateway.keeper().control()?;
-    control.pass_on(&method, &path, body.as_ref()).await.map_err(Failure::from)
+) -> Result<ControlResponse, Failure> {
+    let control = gateway.supervisor().control()?;
+    control.forward(&method, &path, body.as_ref()).await.map_err(Failure::from)
 }
 
 #[tauri::command]
 pub(crate) fn copy(app: AppHandle, text: String) -> Result<(), Failure> {
     app.clipboard().write_text(text).map_err(|error| {
         let what = format!("The text could not be copied: {error}.");
-        Failure::new(Code::Internal, what, "Select it and copy it by hand.")
+        Failure::new(Code::Internal, what, "Select it and copy it yourself.")
     })
 }
 
-/// Whether Evermoor starts at login, as the system says.
+/// Whether Evermoor starts at login.
 #[derive(Serialize)]
 pub(crate) struct LoginItem {
     enabled: bool,

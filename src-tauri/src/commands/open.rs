@@ -1,5 +1,5 @@
-//! Leaving the window: a page of the web in the person's browser, or a folder of ours. The dashboard
-//! names a page or one of three folders, never a path or a program.
+//! Opens a web page in the browser, or one of Evermoor's folders. The dashboard can name an https
+//! link or one of three folders, never a path or a program.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use tauri_plugin_opener::OpenerExt;
 
 use crate::gateway::Gateway;
 
-/// A folder that a person may want to look into.
+/// A folder that the dashboard can open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Folder {
@@ -26,7 +26,7 @@ pub(crate) async fn open_folder(
     gateway: State<'_, Gateway>,
     what: Folder,
 ) -> Result<(), Failure> {
-    let folder = what.among(gateway.keeper().paths()).to_owned();
+    let folder = what.path(gateway.supervisor().paths()).to_owned();
     let made = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
     let shown = folder.to_string_lossy();
     made.and_then(|()| {
@@ -40,18 +40,18 @@ pub(crate) async fn open_folder(
 
 #[tauri::command]
 pub(crate) async fn open_link(app: AppHandle, url: String) -> Result<(), Failure> {
-    let page = page(&url).ok_or_else(|| {
-        let what = format!("{url} is not a page of the web.");
-        Failure::new(Code::Forbidden, what, "Only https addresses are opened.")
+    let page = web_page(&url).ok_or_else(|| {
+        let what = format!("{url} is not a web page.");
+        Failure::new(Code::Forbidden, what, "Evermoor opens https links only.")
     })?;
     app.opener().open_url(page, None::<&str>).map_err(|error| {
         let what = format!("The browser could not be opened: {error}.");
-        Failure::new(Code::Internal, what, format!("Open {url} by hand."))
+        Failure::new(Code::Internal, what, format!("Open {url} yourself."))
     })
 }
 
 impl Folder {
-    fn among(self, paths: &Paths) -> &Path {
+    fn path(self, paths: &Paths) -> &Path {
         match self {
             Self::Config => paths.config.parent().unwrap_or(&paths.config),
             Self::Data => &paths.data,
@@ -60,8 +60,8 @@ impl Folder {
     }
 }
 
-/// The address as a browser reads it, if it is one of the web with a host and without credentials.
-fn page(url: &str) -> Option<Url> {
+/// The parsed URL, if it is https with a host and without credentials.
+fn web_page(url: &str) -> Option<Url> {
     let url: Url = url.parse().ok()?;
     let plain = url.username().is_empty() && url.password().is_none();
     (url.scheme() == "https" && url.host_str().is_some() && plain).then_some(url)
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_of_the_web_are_opened() {
-        assert!(page("https://example.com/a?b#c").is_some());
+    fn only_https_links_are_opened() {
+        assert!(web_page("https://example.com/a?b#c").is_some());
         for bad in [
             "http://example.com/",
             "file:///etc/passwd",
@@ -85,15 +85,15 @@ mod tests {
             "-flag",
             "",
         ] {
-            assert!(page(bad).is_none(), "{bad}");
+            assert!(web_page(bad).is_none(), "{bad}");
         }
     }
 
     #[test]
-    fn a_folder_is_one_of_ours() {
+    fn every_folder_is_one_of_evermoors() {
         let paths = Paths::find(Some("/tmp/e".into())).unwrap();
-        assert_eq!(Folder::Config.among(&paths), Path::new("/tmp/e"));
-        assert_eq!(Folder::Data.among(&paths), Path::new("/tmp/e/data"));
-        assert_eq!(Folder::Logs.among(&paths), Path::new("/tmp/e/logs"));
+        assert_eq!(Folder::Config.path(&paths), Path::new("/tmp/e"));
+        assert_eq!(Folder::Data.path(&paths), Path::new("/tmp/e/data"));
+        assert_eq!(Folder::Logs.path(&paths), Path::new("/tmp/e/logs"));
     }
 }

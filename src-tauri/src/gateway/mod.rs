@@ -1,4 +1,9 @@
-//! The tray's side of the gateway: where its program is, and the keeper that looks after it.
+//! The tray's view of the gateway: where its binary is, the supervisor that keeps it running, and
+//! the tasks of the application.
+//!
+//! [`state`] is everything that the tray shows at one moment; [`state_task`] keeps it up to date.
+//! This folder depends on `evermoor-client`, `login` and `updates`; the rest of the tray builds on
+//! it.
 
 pub(crate) mod state;
 pub(crate) mod state_task;
@@ -18,12 +23,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
-/// How long the application waits for its tasks when it ends.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long to wait for the application's tasks on exit.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The gateway as the rest of the application holds it, with the tasks of the application.
+/// The gateway's supervisor and the tasks of the application.
 pub(crate) struct Gateway {
-    keeper: GatewaySupervisor,
+    supervisor: GatewaySupervisor,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -32,20 +37,20 @@ impl Gateway {
     pub(crate) fn start(launcher: Launcher) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let runtime = async_runtime::handle();
-        let _inside = runtime.inner().enter();
-        let keeper = GatewaySupervisor::start(launcher, &tasks, stop.clone());
-        Self { keeper, tasks, stop }
+        let _entered = runtime.inner().enter();
+        let supervisor = GatewaySupervisor::start(launcher, &tasks, stop.clone());
+        Self { supervisor, tasks, stop }
     }
 
-    pub(crate) fn keeper(&self) -> &GatewaySupervisor {
-        &self.keeper
+    pub(crate) fn supervisor(&self) -> &GatewaySupervisor {
+        &self.supervisor
     }
 
     pub(crate) fn presence(&self) -> watch::Receiver<Presence> {
-        self.keeper.presence()
+        self.supervisor.presence()
     }
 
-    /// Runs a task that ends with the application.
+    /// Runs a task until the application exits.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stopped = self.stop.clone().cancelled_owned();
         let task = async move {
@@ -57,7 +62,7 @@ impl Gateway {
         self.tasks.spawn_on(task, async_runtime::handle().inner());
     }
 
-    /// Runs a task that is told when the application ends, and has a moment then.
+    /// Runs a task that gets the stop token, so that it can clean up when the application exits.
     pub(crate) fn spawn_until<T>(&self, task: impl FnOnce(CancellationToken) -> T)
     where
         T: Future<Output = ()> + Send + 'static,
@@ -65,35 +70,39 @@ impl Gateway {
         self.tasks.spawn_on(task(self.stop.clone()), async_runtime::handle().inner());
     }
 
-    /// Stops looking after the gateway, which goes on serving unless it is to end too.
-    pub(crate) fn let_go(&self, end: bool) {
+    /// Stops all tasks. The gateway keeps running unless `stop_gateway` is set.
+    pub(crate) fn shut_down(&self, stop_gateway: bool) {
         self.stop.cancel();
         self.tasks.close();
-        let all_ended = async { timeout(FAREWELL, self.tasks.wait()).await };
+        let all_ended = async { timeout(SHUTDOWN_TIMEOUT, self.tasks.wait()).await };
         if async_runtime::block_on(all_ended).is_err() {
-            warn!("a task did not end in time");
+            warn!("a task did not stop in time");
         }
         let runtime = async_runtime::handle();
-        let _inside = runtime.inner().enter();
-        if end && let Err(failure) = self.keeper.end_gateway() {
-            warn!(%failure, "the gateway goes on");
+        let _entered = runtime.inner().enter();
+        if stop_gateway && let Err(failure) = self.supervisor.stop_gateway() {
+            warn!(%failure, "the gateway keeps running");
         }
     }
 }
 
-/// How the gateway is started: with the program that was named or lies beside this one, in the
-/// home that was given or the places of the system.
+/// How to start the gateway: `EVERMOOR_BIN` or the binary next to this one, in `EVERMOOR_HOME` or
+/// the system's default folders.
 pub(crate) fn launcher() -> Result<Launcher, Failure> {
     let home = given("EVERMOOR_HOME");
     let paths = Paths::find(home.clone()).map_err(|error| {
-        let what = format!("There is no place for Evermoor's files: {error}.");
+        let what = format!("Evermoor cannot find a folder for its files: {error}.");
         Failure::new(Code::Configuration, what, "Set EVERMOOR_HOME to a folder.")
     })?;
     let program = match given("EVERMOOR_BIN") {
         Some(program) => program,
-        None => beside_this().map_err(|error| {
-            let what = format!("The gateway's program cannot be found: {error}.");
-            Failure::new(Code::Configuration, what, "Set EVERMOOR_BIN to the evermoor program.")
+        None => next_to_this().map_err(|error| {
+            let what = format!("Evermoor cannot find its gateway: {error}.");
+            Failure::new(
+                Code::Configuration,
+                what,
+                "Set EVERMOOR_BIN to the path of the `evermoor` binary.",
+            )
         })?,
     };
     Ok(Launcher::new(program, home, paths))
@@ -103,7 +112,7 @@ pub(crate) fn given(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn beside_this() -> io::Result<PathBuf> {
+fn next_to_this() -> io::Result<PathBuf> {
     let program = format!("evermoor{}", env::consts::EXE_SUFFIX);
     env::current_exe().map(|this| this.with_file_name(program))
 }

@@ -1,4 +1,4 @@
-//! Everything that the tray shows, at one moment. Whoever shows it asks nobody else.
+//! Everything that the tray shows at one moment. Menu, icon and tooltip are derived from it alone.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use evermoor_core::api::{DetectedEditor, Status, UpstreamState, UpstreamStatus};
 use crate::updates::Update;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct TrayState {
     pub(crate) presence: Presence,
     /// The editors on this machine.
     pub(crate) editors: Vec<DetectedEditor>,
     /// Whether the system starts Evermoor at login.
     pub(crate) login: bool,
     pub(crate) update: Update,
-    /// Upstreams that a person just had restarted, and whose state does not tell yet.
+    /// Upstreams that the user just restarted and whose status does not show it yet.
     pub(crate) restarting: BTreeSet<String>,
-    /// In milliseconds of the Unix epoch.
+    /// Unix time in milliseconds.
     pub(crate) now: u64,
 }
 
-impl Known {
+impl TrayState {
     pub(crate) fn new(presence: Presence, update: Update) -> Self {
         let (editors, login, restarting, now) = (Vec::new(), false, BTreeSet::new(), 0);
         Self { presence, editors, login, update, restarting, now }
     }
 
-    /// What the gateway says, while it serves.
+    /// The gateway's status, while it is running.
     pub(crate) fn status(&self) -> Option<&Status> {
         match &self.presence {
             Presence::Serving { status } => Some(status),
@@ -35,14 +35,14 @@ impl Known {
         }
     }
 
-    /// Whether an upstream is being restarted at this moment.
+    /// Whether an upstream is being restarted.
     pub(crate) fn is_restarting(&self, upstream: &UpstreamStatus) -> bool {
         let app = upstream.app.as_ref().and_then(|app| app.restart.as_ref());
         self.restarting.contains(&upstream.name) || app.is_some_and(|restart| restart.end.is_none())
     }
 
-    /// The upstreams that a restart may bring back.
-    pub(crate) fn broken(&self) -> Vec<&UpstreamStatus> {
+    /// The upstreams that are down.
+    pub(crate) fn down(&self) -> Vec<&UpstreamStatus> {
         let upstreams = self.status().map_or(&[][..], |status| &status.upstreams);
         upstreams.iter().filter(|one| matches!(one.link, UpstreamState::Down { .. })).collect()
     }

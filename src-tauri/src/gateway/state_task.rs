@@ -1,12 +1,12 @@
-//! What is known, kept up to date by one task, so that nothing is asked for when a menu opens.
+//! The task that keeps the [`TrayState`] up to date, so that opening the menu does no I/O.
 //!
-//! The gateway's state comes by itself. The editors on the machine and the entry for launch at login
-//! are looked at when something hints that they changed, and now and then.
+//! The gateway pushes its state. The installed editors and the login entry do not: they are read
+//! again when something suggests that they changed, and at intervals.
 
 use std::time::Duration;
 
-use evermoor_client::{Control, Presence};
-use evermoor_core::api::{DetectedEditor, Setup, Status};
+use evermoor_client::{ControlClient, Presence};
+use evermoor_core::api::{DetectedEditor, Setup};
 use evermoor_core::failure::Failure;
 use evermoor_platform::clock;
 use tauri::{AppHandle, Manager};
@@ -15,68 +15,67 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::gateway::Gateway;
-use crate::gateway::state::Known;
+use crate::gateway::state::TrayState;
 use crate::login;
 use crate::updates::Update;
 
-/// Times are told in minutes.
+/// The menu shows durations in minutes, so it is updated twice a minute.
 const TICK: Duration = Duration::from_secs(30);
-/// Files of editors change without a word.
-const LOOK_AGAIN: Duration = Duration::from_secs(300);
+/// How often to read the editors' files, which change without notice.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(300);
 
-/// What others tell the desk.
-enum Word {
+enum StateMessage {
     Restarting(String),
     Restarted(String),
-    LookAgain,
+    Refresh,
 }
 
-/// A handle to the task that keeps what is known.
-pub(crate) struct Desk {
-    known: watch::Receiver<Known>,
-    words: mpsc::UnboundedSender<Word>,
+/// A handle to the state task.
+pub(crate) struct StateHandle {
+    state: watch::Receiver<TrayState>,
+    messages: mpsc::UnboundedSender<StateMessage>,
 }
 
-impl Desk {
+impl StateHandle {
     pub(crate) fn start(
         app: &AppHandle,
         presence: watch::Receiver<Presence>,
         update: watch::Receiver<Update>,
     ) -> Self {
-        let first = Known {
+        let first = TrayState {
             login: login::is_enabled(app),
             now: clock::unix_millis(),
-            ..Known::new(presence.borrow().clone(), update.borrow().clone())
+            ..TrayState::new(presence.borrow().clone(), update.borrow().clone())
         };
-        let (show, known) = watch::channel(first);
-        let (words, heard) = mpsc::unbounded_channel();
-        let task = Task { app: app.clone(), presence, update, show, heard };
+        let (publish, state) = watch::channel(first);
+        let (messages, inbox) = mpsc::unbounded_channel();
+        let task = Task { app: app.clone(), presence, update, state: publish, inbox };
         app.state::<Gateway>().spawn(task.run());
-        Self { known, words }
+        Self { state, messages }
     }
 
-    pub(crate) fn known(&self) -> watch::Receiver<Known> {
-        self.known.clone()
+    pub(crate) fn subscribe(&self) -> watch::Receiver<TrayState> {
+        self.state.clone()
     }
 
-    /// A person had an upstream restarted.
+    /// The user has restarted an upstream.
     pub(crate) fn restarting(&self, upstream: &str) {
-        self.tell(Word::Restarting(upstream.to_owned()));
+        self.send(StateMessage::Restarting(upstream.to_owned()));
     }
 
-    /// It is over, well or not.
+    /// The restart has ended, successfully or not.
     pub(crate) fn restarted(&self, upstream: &str) {
-        self.tell(Word::Restarted(upstream.to_owned()));
+        self.send(StateMessage::Restarted(upstream.to_owned()));
     }
 
-    /// Something outside has changed: an editor's file, the entry for launch at login.
-    pub(crate) fn look_again(&self) {
-        self.tell(Word::LookAgain);
+    /// An editor's file or the login entry has changed.
+    pub(crate) fn refresh(&self) {
+        self.send(StateMessage::Refresh);
     }
 
-    fn tell(&self, word: Word) {
-        // The task ends with the application; then there is nobody to tell.
-        drop(self.words.send(word));
+    fn send(&self, message: StateMessage) {
+        // This fails only while the application exits.
+        drop(self.messages.send(message));
     }
 }
 
@@ -84,95 +83,95 @@ struct Task {
     app: AppHandle,
     presence: watch::Receiver<Presence>,
     update: watch::Receiver<Update>,
-    show: watch::Sender<Known>,
-    heard: mpsc::UnboundedReceiver<Word>,
+    state: watch::Sender<TrayState>,
+    inbox: mpsc::UnboundedReceiver<StateMessage>,
 }
 
 impl Task {
     async fn run(mut self) {
-        let mut looked = self.look().await;
+        let mut refreshed = self.refresh().await;
         let mut tick = Instant::now() + TICK;
         loop {
-            let mut look = false;
+            let mut refresh = false;
             tokio::select! {
-                Ok(()) = self.presence.changed() => look = self.note_presence(),
+                Ok(()) = self.presence.changed() => refresh = self.on_presence(),
                 Ok(()) = self.update.changed() => {
                     let update = self.update.borrow_and_update().clone();
-                    self.show.send_modify(|known| known.update = update);
+                    self.state.send_modify(|state| state.update = update);
                 }
-                Some(word) = self.heard.recv() => look = self.note(word),
+                Some(message) = self.inbox.recv() => refresh = self.on_message(message),
                 () = sleep_until(tick) => {
                     tick = Instant::now() + TICK;
-                    look = looked.elapsed() >= LOOK_AGAIN;
+                    refresh = refreshed.elapsed() >= REFRESH_INTERVAL;
                     let login = login::is_enabled(&self.app);
-                    self.show.send_modify(|known| (known.now, known.login) = (clock::unix_millis(), login));
+                    self.state.send_modify(|state| (state.now, state.login) = (clock::unix_millis(), login));
                 }
                 else => return,
             }
-            if look {
-                looked = self.look().await;
+            if refresh {
+                refreshed = self.refresh().await;
             }
         }
     }
 
-    /// Takes note of the gateway's state, and says whether editors may have changed with it.
-    fn note_presence(&mut self) -> bool {
+    /// Publishes the gateway's state. Returns whether the editors may have changed with it.
+    fn on_presence(&mut self) -> bool {
         let presence = self.presence.borrow_and_update().clone();
-        let before = self.show.borrow().presence.clone();
-        let look = editors(&before) != editors(&presence);
-        self.show
-            .send_modify(|known| (known.presence, known.now) = (presence, clock::unix_millis()));
-        look
+        let before = self.state.borrow().presence.clone();
+        let refresh = editors(&before) != editors(&presence);
+        self.state
+            .send_modify(|state| (state.presence, state.now) = (presence, clock::unix_millis()));
+        refresh
     }
 
-    fn note(&mut self, word: Word) -> bool {
-        match word {
-            Word::Restarting(name) => {
-                self.show.send_modify(|known| {
-                    known.restarting.insert(name);
+    /// Handles a message. Returns whether to read the editors and the login entry again.
+    fn on_message(&mut self, message: StateMessage) -> bool {
+        match message {
+            StateMessage::Restarting(name) => {
+                self.state.send_modify(|state| {
+                    state.restarting.insert(name);
                 });
                 false
             }
-            Word::Restarted(name) => {
-                self.show.send_modify(|known| {
-                    known.restarting.remove(&name);
+            StateMessage::Restarted(name) => {
+                self.state.send_modify(|state| {
+                    state.restarting.remove(&name);
                 });
                 false
             }
-            Word::LookAgain => true,
+            StateMessage::Refresh => true,
         }
     }
 
-    /// Looks at what nobody tells.
-    async fn look(&self) -> Instant {
+    /// Reads what nothing pushes: the editors and the login entry.
+    async fn refresh(&self) -> Instant {
         let login = login::is_enabled(&self.app);
-        let found = match self.app.state::<Gateway>().keeper().control() {
+        let found = match self.app.state::<Gateway>().supervisor().control() {
             Ok(control) => setup(control).await,
             Err(failure) => Err(failure),
         };
-        self.show.send_modify(|known| {
-            known.login = login;
+        self.state.send_modify(|state| {
+            state.login = login;
             match found {
-                Ok(found) => known.editors = found,
-                Err(failure) => debug!(%failure, "the editors are not known"),
+                Ok(found) => state.editors = found,
+                Err(failure) => debug!(%failure, "cannot list the editors"),
             }
         });
         Instant::now()
     }
 }
 
-async fn setup(control: Control) -> Result<Vec<DetectedEditor>, Failure> {
+async fn setup(control: ControlClient) -> Result<Vec<DetectedEditor>, Failure> {
     let setup: Setup = control.get("/api/setup").await?;
     Ok(setup.editors)
 }
 
-/// What in the gateway's state hints at editors that came or went: their tokens, their sessions.
+/// The parts of the gateway's state that change when an editor comes or goes: tokens and sessions.
 fn editors(presence: &Presence) -> Option<(Vec<&str>, usize)> {
-    let told = |status: &Status| status.attached.len();
     match presence {
         Presence::Serving { status } => {
             let names = status.editors.iter().map(|editor| editor.name.as_str()).collect();
-            Some((names, told(status)))
+            Some((names, status.attached.len()))
         }
         Presence::Starting | Presence::Lost { .. } => None,
     }

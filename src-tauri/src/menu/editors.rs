@@ -1,4 +1,4 @@
-//! The editors on this machine: a tick for those that are connected, a click for those that are not.
+//! The submenu of editors: connected ones have a tick, and a click connects the others.
 
 use evermoor_core::api::{DetectedEditor, SetupState};
 
@@ -19,17 +19,17 @@ pub(super) fn row(editors: &[DetectedEditor]) -> Item {
 fn editor(editor: &DetectedEditor) -> Item {
     let text = match editor.state {
         SetupState::Changed => format!("{} — Repair", editor.title),
-        SetupState::Unreadable => format!("{} — Look at its file…", editor.title),
+        SetupState::Unreadable => format!("{} — Check its file…", editor.title),
         SetupState::Connected | SetupState::NotConnected | SetupState::NotInstalled => {
             editor.title.clone()
         }
     };
     let connected = editor.state == SetupState::Connected;
-    // What is connected already, or cannot be, is looked at.
+    // An editor that is connected, or cannot be, is shown in the dashboard.
     let action = match editor.state {
         SetupState::NotConnected | SetupState::Changed => Action::Connect(editor.id.clone()),
         SetupState::Connected | SetupState::Unreadable | SetupState::NotInstalled => {
-            Action::LookAt(editor.id.clone())
+            Action::ShowEditor(editor.id.clone())
         }
     };
     check(&text, action, connected)

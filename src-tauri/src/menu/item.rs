@@ -1,27 +1,26 @@
-//! One row of the menu, as data.
+//! The rows of the menu, as data.
 
 use crate::actions::action::Action;
 
-/// Longer lines are cut: a menu as wide as the screen cannot be read.
+/// Longer texts are cut, because a menu as wide as the screen is unreadable.
 const LINE_LENGTH: usize = 72;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A line to read.
+    /// A text that cannot be clicked.
     Line(String),
-    /// A line to click, unless it is faint because what it does is being done.
+    /// A row to click. Disabled while its action is running.
     Button {
         text: String,
         action: Action,
         enabled: bool,
     },
-    /// A line to click with a tick before it, or none.
+    /// A row to click, with an optional tick.
     Check {
         text: String,
         action: Action,
         on: bool,
     },
-    /// A line with more lines behind it.
     Submenu {
         text: String,
         items: Vec<Item>,
@@ -37,8 +36,8 @@ pub(super) fn button(text: &str, action: Action) -> Item {
     Item::Button { text: short(text), action, enabled: true }
 }
 
-/// What a person asked for already.
-pub(super) fn under_way(text: &str, action: Action) -> Item {
+/// A button whose action is already running.
+pub(super) fn busy_button(text: &str, action: Action) -> Item {
     Item::Button { text: short(text), action, enabled: false }
 }
 
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_cut_and_a_line_that_fits_is_not() {
+    fn only_a_text_that_is_too_long_is_cut() {
         let fits = "ü".repeat(LINE_LENGTH);
         assert_eq!(short(&fits), fits);
         let cut = short(&format!("{fits}ü"));

@@ -1,8 +1,12 @@
-//! The menu as data: what is known in, the rows of the menu out.
+//! The menu as data: a [`TrayState`] goes in, the rows of the menu come out.
 //!
-//! Nothing here touches the desktop, so every state is tested as text. The sentences about the state
-//! come from `evermoor-core`. At most twelve rows, separators apart: what does not fit is behind one
-//! of them. Lengths of time are told where words can change in place.
+//! Nothing here uses a desktop API, so every state is tested as text. The headline comes from
+//! `evermoor-core`. The menu has at most twelve rows without separators; servers that do not fit
+//! move into a submenu. Durations appear only where the text can change without replacing a row.
+//!
+//! [`item`] defines rows, [`upstream`], [`editors`] and [`no_gateway`] build them, [`text`] holds
+//! the tooltip and durations, and [`change`] compares two menus. Depends on `gateway::state`,
+//! `actions::action` and `window::page`; used by `tray`.
 
 mod change;
 mod editors;
@@ -16,9 +20,9 @@ mod upstream;
 use evermoor_client::Presence;
 use evermoor_core::api::{OverallState, Status};
 
-use self::item::{button, check, line, submenu, under_way};
+use self::item::{busy_button, button, check, line, submenu};
 use crate::actions::action::Action;
-use crate::gateway::state::Known;
+use crate::gateway::state::TrayState;
 use crate::updates::Update;
 use crate::window::page::Page;
 
@@ -26,25 +30,25 @@ pub(crate) use self::change::Change;
 pub(crate) use self::item::Item;
 pub(crate) use self::text::tooltip;
 
-/// More rows than a person reads at a glance.
+/// The most rows, without separators.
 const ROWS: usize = 12;
 
-/// The menu for what is known.
-pub(crate) fn items(known: &Known) -> Vec<Item> {
-    // The sentence can be clicked, because what cannot be clicked is drawn too faint to be read.
-    let about = button(text::sentence(&known.presence), Action::Show(Page::spoken_of(known)));
-    let (mut items, tail) = (vec![about], tail(known));
-    match &known.presence {
+/// The menu for a state.
+pub(crate) fn items(state: &TrayState) -> Vec<Item> {
+    // The headline is a button because desktops draw disabled rows too faint to read.
+    let headline = button(text::sentence(&state.presence), Action::Show(Page::for_headline(state)));
+    let (mut items, tail) = (vec![headline], tail(state));
+    match &state.presence {
         Presence::Starting => {}
         Presence::Lost { failure } => items.extend(no_gateway::rows(failure)),
         Presence::Serving { status } => {
-            items.extend(on_top(known, status));
+            items.extend(top_action(state, status));
             let links = [
                 button("Copy endpoint URL", Action::Copy(status.endpoint.clone())),
-                editors::row(&known.editors),
+                editors::row(&state.editors),
             ];
             let room = ROWS - count(&items) - links.len() - count(&tail);
-            items.extend(upstreams(known, status, room));
+            items.extend(upstreams(state, status, room));
             items.push(Item::Separator);
             items.extend(links);
         }
@@ -54,25 +58,25 @@ pub(crate) fn items(known: &Known) -> Vec<Item> {
     items
 }
 
-/// What helps, on top, where it is found at once.
-fn on_top(known: &Known, status: &Status) -> Option<Item> {
+/// The action that helps now, directly below the headline.
+fn top_action(state: &TrayState, status: &Status) -> Option<Item> {
     if status.overall == OverallState::Paused {
         return Some(button("Resume", Action::Resume(None)));
     }
-    match known.broken().as_slice() {
+    match state.down().as_slice() {
         [] => None,
-        [one] => upstream::cure(one, known),
-        several if several.iter().all(|one| known.is_restarting(one)) => {
-            Some(under_way("Restarting…", Action::RestartAll))
+        [one] => upstream::recovery_button(one, state),
+        several if several.iter().all(|one| state.is_restarting(one)) => {
+            Some(busy_button("Restarting…", Action::RestartAll))
         }
         several => Some(button(&format!("Restart all ({})", several.len()), Action::RestartAll)),
     }
 }
 
-/// A row for each upstream as far as there is room, and the others behind one more.
-fn upstreams(known: &Known, status: &Status, room: usize) -> Vec<Item> {
+/// A row for each upstream. Those that do not fit move into a submenu.
+fn upstreams(state: &TrayState, status: &Status, room: usize) -> Vec<Item> {
     let mut rows: Vec<Item> =
-        status.upstreams.iter().map(|upstream| upstream::row(upstream, known)).collect();
+        status.upstreams.iter().map(|upstream| upstream::row(upstream, state)).collect();
     if rows.len() > room {
         let more = rows.split_off(room.saturating_sub(1));
         rows.push(submenu(&format!("{} more", more.len()), more));
@@ -83,14 +87,14 @@ fn upstreams(known: &Known, status: &Status, room: usize) -> Vec<Item> {
     rows
 }
 
-fn tail(known: &Known) -> Vec<Item> {
+fn tail(state: &TrayState) -> Vec<Item> {
     let mut items = vec![
         button("Open Evermoor…", Action::Open),
         button("Settings…", Action::Show(Page::Settings)),
-        check("Launch at login", Action::Login, known.login),
+        check("Launch at login", Action::Login, state.login),
     ];
-    items.extend(update(&known.update));
-    let stops = known.status().is_some_and(|status| status.tray.quit_stops_gateway);
+    items.extend(update(&state.update));
+    let stops = state.status().is_some_and(|status| status.tray.quit_stops_gateway);
     let quit = if stops { "Quit Evermoor and stop the gateway" } else { "Quit Evermoor" };
     items.push(button(quit, Action::Quit));
     items
@@ -100,13 +104,13 @@ fn update(update: &Update) -> Option<Item> {
     match update {
         Update::Off { .. } | Update::None | Update::Failed { version: None, .. } => None,
         Update::Failed { version: Some(version), .. } => {
-            Some(button(&format!("Try again to update to {version}"), Action::Update))
+            Some(button(&format!("Retry the update to {version}"), Action::Update))
         }
         Update::Available { version } => {
             Some(button(&format!("Restart to update to {version}"), Action::Update))
         }
         Update::Waiting { version } => {
-            Some(line(&format!("Updates to {version} when no call is under way")))
+            Some(line(&format!("Updating to {version} once running calls finish")))
         }
         Update::Installing { version } => Some(line(&format!("Updating to {version}…"))),
     }

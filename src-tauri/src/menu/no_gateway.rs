@@ -1,4 +1,4 @@
-//! The rows while there is no gateway: why it cannot start, and the way out.
+//! The rows while the gateway cannot start: why, and what to do.
 
 use evermoor_core::failure::{Code, Failure};
 

@@ -1,4 +1,4 @@
-//! Lengths of time and the tooltip, in words.
+//! The headline, the tooltip, and durations as text.
 
 use evermoor_client::Presence;
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
@@ -7,7 +7,7 @@ const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// How things are, in one sentence.
+/// The current state in one sentence.
 pub(crate) fn sentence(presence: &Presence) -> &str {
     match presence {
         Presence::Starting => "Evermoor is starting",
@@ -16,32 +16,32 @@ pub(crate) fn sentence(presence: &Presence) -> &str {
     }
 }
 
-/// What the icon says when somebody points at it.
+/// The icon's tooltip.
 pub(crate) fn tooltip(presence: &Presence) -> String {
     let Presence::Serving { status } = presence else {
-        return format!("Evermoor – {}", sentence(presence));
+        return sentence(presence).to_owned();
     };
     let on: Vec<&UpstreamStatus> = status.upstreams.iter().filter(|one| !one.is_off()).collect();
     let connected =
         on.iter().filter(|one| matches!(one.link, UpstreamState::Connected { .. })).count();
     match on.len() {
         0 => format!("Evermoor – {}", status.sentence),
-        1 if connected == 1 => "Evermoor – 1 app connected".into(),
-        all if all == connected => format!("Evermoor – all {all} apps connected"),
-        all => format!("Evermoor – {connected} of {all} apps connected"),
+        1 if connected == 1 => "Evermoor – 1 server connected".into(),
+        all if all == connected => format!("Evermoor – all {all} servers connected"),
+        all => format!("Evermoor – {connected} of {all} servers connected"),
     }
 }
 
-/// Since when an upstream is connected, and what it offers.
+/// How long an upstream has been connected, and how many tools it has.
 pub(super) fn connected(upstream: &UpstreamStatus, since: u64, now: u64) -> String {
     let tools = match upstream.tools {
         0 => "no tools".into(),
         _ => upstream.tool_count(),
     };
-    format!("Connected {} · {tools}", lasting(now.saturating_sub(since)))
+    format!("Connected {} · {tools}", duration(now.saturating_sub(since)))
 }
 
-fn lasting(time: u64) -> String {
+fn duration(time: u64) -> String {
     match time {
         ..MINUTE => "just now".into(),
         MINUTE..HOUR => format!("for {} min", time / MINUTE),
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_of_time_is_told_in_its_largest_unit() {
-        let told: Vec<String> =
-            [0, MINUTE - 1, MINUTE, 59 * MINUTE, HOUR, 25 * HOUR, 50 * HOUR].map(lasting).into();
+    fn a_duration_is_shown_in_its_largest_unit() {
+        let shown: Vec<String> =
+            [0, MINUTE - 1, MINUTE, 59 * MINUTE, HOUR, 25 * HOUR, 50 * HOUR].map(duration).into();
         let wanted = [
             "just now",
             "just now",
@@ -68,6 +68,6 @@ mod tests {
             "for 1 day",
             "for 2 days",
         ];
-        assert_eq!(told, wanted);
+        assert_eq!(shown, wanted);
     }
 }

@@ -1,39 +1,39 @@
-//! The row of one upstream, what is behind it, and the one thing that brings it back.
+//! The row of one upstream, its submenu, and the button that restarts it.
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
 use evermoor_core::policy::app::state::NextStep;
 
-use super::item::{Item, button, line, submenu, under_way};
+use super::item::{Item, busy_button, button, line, submenu};
 use super::text;
 use crate::actions::action::Action;
-use crate::gateway::state::Known;
+use crate::gateway::state::TrayState;
 use crate::window::page::Page;
 
-/// A row with its state, and what can be done behind it.
-pub(super) fn row(upstream: &UpstreamStatus, known: &Known) -> Item {
-    let text = match known.is_restarting(upstream) {
+/// The upstream's row with its state, and its actions in a submenu.
+pub(super) fn row(upstream: &UpstreamStatus, state: &TrayState) -> Item {
+    let text = match state.is_restarting(upstream) {
         true => format!("{} — Restarting…", upstream.title),
         false => format!("{} — {}", upstream.title, upstream.word()),
     };
-    let mut items = vec![line(&about(upstream, known.now))];
-    items.extend(deeds(upstream, known));
+    let mut items = vec![line(&about(upstream, state.now))];
+    items.extend(actions(upstream, state));
     let log = Page::Log(upstream.name.clone());
     items.push(button("View log…", Action::Show(log)));
     submenu(&text, items)
 }
 
-/// The one thing that helps an upstream that is down, unless nothing here does.
-pub(super) fn cure(upstream: &UpstreamStatus, known: &Known) -> Option<Item> {
-    let not_here = matches!(
+/// The button that restarts an upstream that is down. An app that is not installed has none.
+pub(super) fn recovery_button(upstream: &UpstreamStatus, state: &TrayState) -> Option<Item> {
+    let not_installed = matches!(
         &upstream.link,
         UpstreamState::Down { failure, .. } if failure.code == Code::NotInstalled
     );
-    (!not_here).then(|| restart(upstream, known))
+    (!not_installed).then(|| restart(upstream, state))
 }
 
-/// Whether it is to be started rather than restarted: a person quit it, or it never ran.
-pub(super) fn is_to_be_started(upstream: &UpstreamStatus) -> bool {
+/// Whether to offer Start instead of Restart: the user quit the app, or it never ran.
+pub(super) fn needs_start(upstream: &UpstreamStatus) -> bool {
     upstream.app.as_ref().is_some_and(|app| app.next == NextStep::Start)
 }
 
@@ -43,11 +43,11 @@ fn about(upstream: &UpstreamStatus, now: u64) -> String {
         UpstreamState::Connecting => upstream.target.clone(),
         UpstreamState::Connected { since, .. } => text::connected(upstream, *since, now),
         UpstreamState::Down { failure, .. } => failure.what.clone(),
-        UpstreamState::Paused { .. } => "Nothing is asked of it".into(),
+        UpstreamState::Paused { .. } => "Paused until you resume it".into(),
     }
 }
 
-fn deeds(upstream: &UpstreamStatus, known: &Known) -> Vec<Item> {
+fn actions(upstream: &UpstreamStatus, state: &TrayState) -> Vec<Item> {
     let (title, name) = (&upstream.title, &upstream.name);
     if upstream.is_off() {
         return vec![button(&format!("Turn on {title}"), Action::TurnOn(name.clone()))];
@@ -56,8 +56,8 @@ fn deeds(upstream: &UpstreamStatus, known: &Known) -> Vec<Item> {
     if upstream.is_paused() {
         return vec![button(&format!("Resume {title}"), Action::Resume(Some(name.clone()))), off];
     }
-    let mut items = vec![restart(upstream, known)];
-    // Without an application behind it, restarting is reconnecting.
+    let mut items = vec![restart(upstream, state)];
+    // Without an application, restarting is the same as reconnecting.
     if upstream.app.is_some() {
         items.push(button("Reconnect only", Action::Reconnect(name.clone())));
     }
@@ -66,13 +66,13 @@ fn deeds(upstream: &UpstreamStatus, known: &Known) -> Vec<Item> {
     items
 }
 
-fn restart(upstream: &UpstreamStatus, known: &Known) -> Item {
+fn restart(upstream: &UpstreamStatus, state: &TrayState) -> Item {
     let (title, action) = (&upstream.title, Action::Restart(upstream.name.clone()));
-    match is_to_be_started(upstream) {
-        true if known.is_restarting(upstream) => under_way(&format!("Starting {title}…"), action),
+    match needs_start(upstream) {
+        true if state.is_restarting(upstream) => busy_button(&format!("Starting {title}…"), action),
         true => button(&format!("Start {title}"), action),
-        false if known.is_restarting(upstream) => {
-            under_way(&format!("Restarting {title}…"), action)
+        false if state.is_restarting(upstream) => {
+            busy_button(&format!("Restarting {title}…"), action)
         }
         false => button(&format!("Restart {title}"), action),
     }

@@ -1,5 +1,5 @@
-//! The log: to a file that `evermoor logs --tray` shows, and to standard error. How much is said is up
-//! to `EVERMOOR_LOG`.
+//! The tray's log: a file that `evermoor logs --tray` shows, and stderr. `EVERMOOR_LOG` sets the
+//! level.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::OnceLock;
@@ -15,8 +15,8 @@ use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
 use crate::gateway::given;
 
-/// How long the end of the application waits for its last lines.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// How long to wait on exit for the last lines to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 static FILE: OnceLock<LogWriter> = OnceLock::new();
 
@@ -27,14 +27,14 @@ pub(crate) fn start() {
         LogLayer::new(move |line| file.write(&clean(line))).with_filter(filter())
     });
     let log = tracing_subscriber::registry().with(shown.with_filter(filter())).with(kept);
-    // Somebody else's log is as good.
+    // This fails only if a log is already set up, which serves as well.
     let _ = log.try_init();
 }
 
-/// Waits a moment until what was said is on the disk.
+/// Waits until the last lines are on disk, up to [`FLUSH_TIMEOUT`].
 pub(crate) fn finish() {
     if let Some(file) = FILE.get() {
-        file.finish(LAST_LINES);
+        file.finish(FLUSH_TIMEOUT);
     }
 }
 

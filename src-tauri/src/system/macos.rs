@@ -1,4 +1,4 @@
-//! macOS: no Dock icon, except while there is a window.
+//! macOS: the application has a Dock icon only while its window is open.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use evermoor_core::failure::Failure;
 use tauri::{ActivationPolicy, AppHandle, RunEvent};
 use tracing::warn;
 
-use super::menu_open::Teller;
+use super::menu_open::MenuOpenReporter;
 use crate::tray::icon::Backdrop;
 
-/// A person who is logged in has a display.
+/// A logged-in user always has a display.
 pub(crate) fn check_display() -> Result<(), Failure> {
     Ok(())
 }
 
-/// With a window the application needs its menu bar and the shortcuts in it.
+/// With a window open, the application needs its menu bar and keyboard shortcuts.
 pub(crate) fn show_in_dock(app: &AppHandle, shown: bool) {
     let policy = if shown { ActivationPolicy::Regular } else { ActivationPolicy::Accessory };
     if let Err(error) = app.set_activation_policy(policy) {
-        warn!(%error, "the Dock icon could not be changed");
+        warn!(%error, "cannot change the Dock icon");
     }
 }
 
-/// Launching an application that runs makes no second process; the first is told.
+/// Launching a running application sends it an event instead of starting a second process.
 pub(crate) fn is_reopened(event: &RunEvent) -> bool {
     matches!(event, RunEvent::Reopen { .. })
 }
@@ -32,16 +32,16 @@ pub(crate) fn backdrop() -> Backdrop {
     Backdrop::Template
 }
 
-/// There is a place for the icon.
+/// The menu bar is always there.
 pub(crate) async fn has_tray() -> bool {
     true
 }
 
-/// There always is one.
-pub(crate) fn say_there_is_no_tray(_app: &AppHandle) {}
+/// Never needed, because there always is a tray.
+pub(crate) fn explain_missing_tray(_app: &AppHandle) {}
 
-/// Nobody tells when the menu is closed; this long a person looks at it.
-pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(20);
+/// The system does not report when the menu closes, so it counts as closed after this time.
+pub(crate) const MENU_OPEN_LIMIT: Duration = Duration::from_secs(20);
 
-/// The system tells only of clicks, see [`crate::system::Opening`].
-pub(crate) fn tell_openings(_teller: Teller) {}
+/// The system reports only clicks; see [`crate::system::MenuOpen`].
+pub(crate) fn report_menu_open(_reporter: MenuOpenReporter) {}

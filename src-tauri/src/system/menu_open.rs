@@ -1,60 +1,60 @@
-//! Whether a person has the menu open at this moment.
+//! Whether the menu is open.
 //!
-//! Panels of Linux say when they open and close it. macOS and Windows tell only that the icon was
-//! clicked and that a row was chosen, and nothing of a menu that is closed otherwise. So there it
-//! counts as open from the click on, until a row is chosen or a look at it is over: what waits is
-//! rows that come and go, while words and what can be clicked are brought up to date in place.
+//! Linux panels report when they open and close it. macOS and Windows report only that the icon was
+//! clicked and that a row was chosen, not that the menu was dismissed. There it counts as open from
+//! the click until a row is chosen or a time limit passes. Meanwhile only the adding and removing
+//! of rows waits; texts are updated in place.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// Since when the menu is open, told by whoever hears of it.
+/// Reports when the menu opens and closes.
 #[derive(Clone)]
-pub(crate) struct Teller(watch::Sender<Option<Instant>>);
+pub(crate) struct MenuOpenReporter(watch::Sender<Option<Instant>>);
 
-pub(crate) struct Opening {
+pub(crate) struct MenuOpen {
     open: watch::Receiver<Option<Instant>>,
-    /// Whoever forgets to say that the menu was closed must not keep it as it is forever.
-    longest: Duration,
+    /// After this time the menu counts as closed, in case nothing reports it.
+    limit: Duration,
 }
 
-impl Opening {
-    /// Begins to watch; without news the menu counts as closed.
-    pub(crate) fn new(longest: Duration) -> (Teller, Self) {
-        let (tell, open) = watch::channel(None);
-        (Teller(tell), Self { open, longest })
+impl MenuOpen {
+    pub(crate) fn new(limit: Duration) -> (MenuOpenReporter, Self) {
+        let (report, open) = watch::channel(None);
+        (MenuOpenReporter(report), Self { open, limit })
     }
 
     pub(crate) fn is_open(&mut self) -> bool {
         let since = *self.open.borrow_and_update();
-        since.is_some_and(|since| since.elapsed() < self.longest)
+        since.is_some_and(|since| since.elapsed() < self.limit)
     }
 
-    /// Waits until it is opened or closed, if it was not since [`is_open`](Self::is_open) was asked.
+    /// Waits until the menu opens or closes. Returns at once if it has since the last
+    /// [`is_open`](Self::is_open).
     pub(crate) async fn changed(&mut self) {
-        let since = self.open.borrow().filter(|since| since.elapsed() < self.longest);
-        let (until, open) = (since.map(|since| since + self.longest), &mut self.open);
-        let forgotten = async {
+        let since = self.open.borrow().filter(|since| since.elapsed() < self.limit);
+        let (until, open) = (since.map(|since| since + self.limit), &mut self.open);
+        let expired = async {
             match until {
                 Some(moment) => sleep_until(moment).await,
                 None => std::future::pending().await,
             }
         };
-        let told = async {
+        let reported = async {
             if open.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
         tokio::select! {
-            () = forgotten => {}
-            () = told => {}
+            () = expired => {}
+            () = reported => {}
         }
     }
 }
 
-impl Teller {
+impl MenuOpenReporter {
     pub(crate) fn opened(&self) {
         self.0.send_replace(Some(Instant::now()));
     }
@@ -68,27 +68,27 @@ impl Teller {
 mod tests {
     use super::*;
 
-    const LONGEST: Duration = Duration::from_secs(20);
+    const LIMIT: Duration = Duration::from_secs(20);
 
     #[tokio::test(start_paused = true)]
     async fn a_menu_is_open_from_the_click_until_a_row_is_chosen() {
-        let (teller, mut opening) = Opening::new(LONGEST);
-        assert!(!opening.is_open());
-        teller.opened();
-        opening.changed().await;
-        assert!(opening.is_open());
-        teller.closed();
-        opening.changed().await;
-        assert!(!opening.is_open());
+        let (reporter, mut menu) = MenuOpen::new(LIMIT);
+        assert!(!menu.is_open());
+        reporter.opened();
+        menu.changed().await;
+        assert!(menu.is_open());
+        reporter.closed();
+        menu.changed().await;
+        assert!(!menu.is_open());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_menu_whose_end_nobody_tells_is_closed_after_a_while() {
-        let (teller, mut opening) = Opening::new(LONGEST);
-        teller.opened();
-        assert!(opening.is_open());
+    async fn a_menu_that_is_never_reported_closed_counts_as_closed_after_the_limit() {
+        let (reporter, mut menu) = MenuOpen::new(LIMIT);
+        reporter.opened();
+        assert!(menu.is_open());
         let began = Instant::now();
-        opening.changed().await;
-        assert_eq!((began.elapsed(), opening.is_open()), (LONGEST, false));
+        menu.changed().await;
+        assert_eq!((began.elapsed(), menu.is_open()), (LIMIT, false));
     }
 }

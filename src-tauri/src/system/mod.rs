@@ -1,5 +1,9 @@
-//! What differs between the three desktops: colours of the panel, clicks on the icon, the Dock, the
-//! entry for launch at login.
+//! Everything that differs between macOS, Linux and Windows: the panel's colours, clicks on the
+//! icon, the Dock, notifications, the network, the login entry. Also the tray's log.
+//!
+//! [`linux`], `macos` and `windows` export the same functions; the one for this system is used
+//! through this module. [`notifications`], [`network`] and [`login`] have one file per system.
+//! Nothing here knows about the gateway; notifications implement `alerts::Notifier`.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,10 +25,10 @@ use macos as here;
 use windows as here;
 
 pub(crate) use here::{
-    LONGEST_LOOK, backdrop, check_display, has_tray, is_reopened, say_there_is_no_tray,
-    show_in_dock, tell_openings,
+    MENU_OPEN_LIMIT, backdrop, check_display, explain_missing_tray, has_tray, is_reopened,
+    report_menu_open, show_in_dock,
 };
-pub(crate) use menu_open::Opening;
+pub(crate) use menu_open::MenuOpen;
 
-/// A left click opens the menu; on Windows it opens the window, as people there expect.
+/// A left click opens the menu. On Windows it opens the window, as is usual there.
 pub(crate) const MENU_ON_LEFT_CLICK: bool = cfg!(not(windows));

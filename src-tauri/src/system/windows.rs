@@ -1,4 +1,4 @@
-//! Windows: the taskbar has a theme of its own.
+//! Windows: the icon follows the theme of the taskbar.
 
 use std::time::Duration;
 
@@ -6,40 +6,40 @@ use evermoor_core::failure::Failure;
 use tauri::{AppHandle, RunEvent};
 use windows_registry::CURRENT_USER;
 
-use super::menu_open::Teller;
+use super::menu_open::MenuOpenReporter;
 use crate::tray::icon::Backdrop;
 
 const THEMES: &str = r"Software\Microsoft\Windows\CurrentVersion\Themes\Personalize";
 
-/// A person who is logged in has a display.
+/// A logged-in user always has a display.
 pub(crate) fn check_display() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A window has its button in the taskbar without help.
+/// There is no Dock.
 pub(crate) fn show_in_dock(_app: &AppHandle, _shown: bool) {}
 
-/// A second launch is a second process, which the single instance sees to.
+/// A second launch is a second process, which the single-instance plugin handles.
 pub(crate) fn is_reopened(_event: &RunEvent) -> bool {
     false
 }
 
-/// The colour of the taskbar; dark where it was never chosen.
+/// The colour of the taskbar. Dark is the default.
 pub(crate) fn backdrop() -> Backdrop {
     let light = CURRENT_USER.open(THEMES).and_then(|key| key.get_u32("SystemUsesLightTheme"));
     if light == Ok(1) { Backdrop::Light } else { Backdrop::Dark }
 }
 
-/// There is a place for the icon.
+/// The notification area is always there.
 pub(crate) async fn has_tray() -> bool {
     true
 }
 
-/// There always is one.
-pub(crate) fn say_there_is_no_tray(_app: &AppHandle) {}
+/// Never needed, because there always is a tray.
+pub(crate) fn explain_missing_tray(_app: &AppHandle) {}
 
-/// Nobody tells when the menu is closed; this long a person looks at it.
-pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(20);
+/// The system does not report when the menu closes, so it counts as closed after this time.
+pub(crate) const MENU_OPEN_LIMIT: Duration = Duration::from_secs(20);
 
-/// The system tells only of clicks, see [`crate::system::Opening`].
-pub(crate) fn tell_openings(_teller: Teller) {}
+/// The system reports only clicks; see [`crate::system::MenuOpen`].
+pub(crate) fn report_menu_open(_reporter: MenuOpenReporter) {}

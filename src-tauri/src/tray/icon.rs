@@ -1,23 +1,23 @@
-//! The picture in the tray: one shape for each state, so that it can be read without colour.
+//! The images of the tray icon: one shape for each state, readable without colour.
 
 use evermoor_client::Presence;
 use evermoor_core::api::OverallState;
 use tauri::image::Image;
 use tauri::include_image;
 
-/// What the picture is drawn for.
+/// The background that an image is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "each system has its own")]
+#[allow(dead_code, reason = "each system uses only some of them")]
 pub(crate) enum Backdrop {
     /// The system colours a black shape itself.
     Template,
     Light,
     Dark,
-    /// Not known; the shape can be made out on both.
+    /// Unknown; the image is visible on light and dark.
     Any,
 }
 
-/// The state that the shape tells.
+/// The state that the icon shows.
 pub(crate) fn state(presence: &Presence) -> OverallState {
     match presence {
         Presence::Starting => OverallState::Busy,
@@ -65,7 +65,7 @@ mod tests {
         OverallState::Paused,
     ];
 
-    /// Where the picture is painted, whatever the colour.
+    /// Which pixels are opaque, whatever their colour.
     fn silhouette(image: &Image<'_>) -> Vec<bool> {
         image.rgba().chunks_exact(4).map(|pixel| pixel[3] > 127).collect()
     }

@@ -1,21 +1,22 @@
-//! Which of its shapes the icon shows: the state's, except that a moment's work does not show.
+//! Which image the icon shows: the one for the current state, except that a short busy period does
+//! not change it.
 
 use std::time::Duration;
 
 use evermoor_core::api::OverallState;
 use tokio::time::Instant;
 
-/// Reconnecting mostly takes less, and an icon that flickers is read as trouble.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Reconnecting usually takes less time, and a flickering icon looks like a problem.
+const BUSY_DELAY: Duration = Duration::from_secs(3);
 
-/// The shape that is shown, and since when another one is wanted.
+/// The state that is shown, and since when the gateway has been busy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct IconState {
     shown: OverallState,
     busy_since: Option<Instant>,
 }
 
-impl Look {
+impl IconState {
     pub(crate) fn new(state: OverallState) -> Self {
         Self { shown: state, busy_since: None }
     }
@@ -24,19 +25,19 @@ impl Look {
         self.shown
     }
 
-    /// The look after this state was seen.
-    pub(crate) fn seen(self, state: OverallState, now: Instant) -> Self {
+    /// The icon state after the gateway reported `state`.
+    pub(crate) fn next(self, state: OverallState, now: Instant) -> Self {
         if state != OverallState::Busy || self.shown == OverallState::Busy {
             return Self::new(state);
         }
         let since = self.busy_since.unwrap_or(now);
-        let shown = if now - since >= PATIENCE { OverallState::Busy } else { self.shown };
+        let shown = if now - since >= BUSY_DELAY { OverallState::Busy } else { self.shown };
         Self { shown, busy_since: (shown != OverallState::Busy).then_some(since) }
     }
 
-    /// When it changes although nothing new is seen.
+    /// When the icon changes even if the state does not.
     pub(crate) fn changes_at(self) -> Option<Instant> {
-        self.busy_since.map(|since| since + PATIENCE)
+        self.busy_since.map(|since| since + BUSY_DELAY)
     }
 }
 
@@ -45,33 +46,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_of_a_moment_does_not_show() {
+    fn a_short_busy_period_does_not_change_the_icon() {
         let began = Instant::now();
-        let look = Look::new(OverallState::Healthy).seen(OverallState::Busy, began);
-        assert_eq!(look.shown(), OverallState::Healthy);
-        let look = look.seen(OverallState::Busy, began + PATIENCE / 2);
+        let icon = IconState::new(OverallState::Healthy).next(OverallState::Busy, began);
+        assert_eq!(icon.shown(), OverallState::Healthy);
+        let icon = icon.next(OverallState::Busy, began + BUSY_DELAY / 2);
         assert_eq!(
-            (look.shown(), look.changes_at()),
-            (OverallState::Healthy, Some(began + PATIENCE))
+            (icon.shown(), icon.changes_at()),
+            (OverallState::Healthy, Some(began + BUSY_DELAY))
         );
-        let look = look.seen(OverallState::Healthy, began + PATIENCE * 2);
-        assert_eq!((look.shown(), look.changes_at()), (OverallState::Healthy, None));
+        let icon = icon.next(OverallState::Healthy, began + BUSY_DELAY * 2);
+        assert_eq!((icon.shown(), icon.changes_at()), (OverallState::Healthy, None));
     }
 
     #[test]
-    fn work_that_lasts_does() {
+    fn a_long_busy_period_changes_the_icon() {
         let began = Instant::now();
-        let look = Look::new(OverallState::Degraded).seen(OverallState::Busy, began);
-        let look = look.seen(OverallState::Busy, began + PATIENCE);
-        assert_eq!((look.shown(), look.changes_at()), (OverallState::Busy, None));
+        let icon = IconState::new(OverallState::Degraded).next(OverallState::Busy, began);
+        let icon = icon.next(OverallState::Busy, began + BUSY_DELAY);
+        assert_eq!((icon.shown(), icon.changes_at()), (OverallState::Busy, None));
     }
 
     #[test]
-    fn everything_else_shows_at_once() {
+    fn every_other_state_shows_at_once() {
         let now = Instant::now();
-        let look = Look::new(OverallState::Healthy)
-            .seen(OverallState::Busy, now)
-            .seen(OverallState::Down, now);
-        assert_eq!((look.shown(), look.changes_at()), (OverallState::Down, None));
+        let icon = IconState::new(OverallState::Healthy)
+            .next(OverallState::Busy, now)
+            .next(OverallState::Down, now);
+        assert_eq!((icon.shown(), icon.changes_at()), (OverallState::Down, None));
     }
 }

@@ -1,14 +1,18 @@
-//! The icon in the tray and its native menu, kept equal to what is known.
+//! The tray icon and its native menu.
 //!
 //! # Theory of operation
 //!
-//! One task owns the [`Tray`] and follows what is known. For each change the tray travels to the main
-//! thread, where alone a desktop may be touched, is changed there in one go, and travels back; when the
-//! main thread is gone it does not come back and the task ends. Words are changed in place and only
-//! rows that really come or go are replaced, because panels redraw, and some lose labels, when a menu
-//! is thrown away under them. While a person has the menu open no row comes or goes at all: what is
-//! under the pointer stays there, and is brought up to date when the menu closes. For the same reason
-//! changes that follow each other closely are shown as one.
+//! One task owns the [`Tray`] and follows the tray state. Desktop APIs may only be used on the main
+//! thread, so for each change the task sends the tray there, applies the change in one step, and
+//! gets the tray back. When the main thread is gone, the tray does not come back and the task ends.
+//!
+//! Texts are changed in place, and only rows that are added or removed are replaced: panels redraw,
+//! and some lose labels, when a whole menu is replaced. While the menu is open no row is added or
+//! removed, so that the row under the pointer stays there; the menu is updated when it closes.
+//! Changes in quick succession are applied together.
+//!
+//! [`row`] is one native row, [`icon`] the images, and [`icon_state`] decides which image to show.
+//! Uses `menu` for the rows and `actions` for clicks.
 
 pub(crate) mod icon;
 pub(crate) mod icon_state;
@@ -27,13 +31,13 @@ use tracing::warn;
 
 use crate::actions::action::Action;
 use crate::actions::perform;
-use crate::gateway::state::Known;
+use crate::gateway::state::TrayState;
 use crate::menu::{Change, Item};
-use crate::tray::icon_state::Look;
+use crate::tray::icon_state::IconState;
 use crate::tray::row::Row;
 use crate::{menu, system, window};
 
-/// Quiet time after a change.
+/// The pause after each change.
 const PAUSE: Duration = Duration::from_millis(150);
 
 pub(crate) struct Tray {
@@ -42,19 +46,19 @@ pub(crate) struct Tray {
     rows: Vec<Row>,
     items: Vec<Item>,
     tooltip: String,
-    look: Look,
+    icon_state: IconState,
     painted: (OverallState, icon::Backdrop),
-    opening: system::Opening,
+    menu_open: system::MenuOpen,
 }
 
 impl Tray {
-    /// Puts the icon up. Called on the main thread.
+    /// Creates the icon. Must be called on the main thread.
     ///
-    /// A desktop without a tray is no error: the icon appears once there is one. Only where the
-    /// system's tray library itself is missing there can be no icon; the library's loader panics
-    /// then, which must not take the application down.
-    pub(crate) fn put_up(app: &AppHandle<Wry>, known: &Known) -> Option<Self> {
-        match catch_unwind(AssertUnwindSafe(|| Self::build(app, known))) {
+    /// A desktop without a tray is not an error: the icon appears once there is one. If the
+    /// system's tray library is missing, its loader panics; the application then runs without an
+    /// icon.
+    pub(crate) fn create(app: &AppHandle<Wry>, state: &TrayState) -> Option<Self> {
+        match catch_unwind(AssertUnwindSafe(|| Self::build(app, state))) {
             Ok(Ok(tray)) => Some(tray),
             Ok(Err(error)) => {
                 warn!(%error, "no tray icon");
@@ -67,20 +71,20 @@ impl Tray {
         }
     }
 
-    fn build(app: &AppHandle<Wry>, known: &Known) -> tauri::Result<Self> {
+    fn build(app: &AppHandle<Wry>, state: &TrayState) -> tauri::Result<Self> {
         let menu = Menu::new(app)?;
-        let items = menu::items(known);
+        let items = menu::items(state);
         let rows: Vec<Row> =
             items.iter().map(|item| Row::new(app, item)).collect::<tauri::Result<_>>()?;
         for row in &rows {
             menu.append(row.native())?;
         }
-        let look = Look::new(icon::state(&known.presence));
-        let painted = (look.shown(), system::backdrop());
-        let tooltip = menu::tooltip(&known.presence);
-        let (teller, opening) = system::Opening::new(system::LONGEST_LOOK);
-        let (chosen, clicked) = (teller.clone(), teller.clone());
-        system::tell_openings(teller);
+        let icon_state = IconState::new(icon::state(&state.presence));
+        let painted = (icon_state.shown(), system::backdrop());
+        let tooltip = menu::tooltip(&state.presence);
+        let (reporter, menu_open) = system::MenuOpen::new(system::MENU_OPEN_LIMIT);
+        let (chosen, clicked) = (reporter.clone(), reporter.clone());
+        system::report_menu_open(reporter);
         let icon = TrayIconBuilder::with_id("evermoor")
             .icon(icon::image(painted.0, painted.1))
             .icon_as_template(painted.1 == icon::Backdrop::Template)
@@ -103,34 +107,34 @@ impl Tray {
                 }
             })
             .build(app)?;
-        Ok(Self { icon, menu, rows, items, tooltip, look, painted, opening })
+        Ok(Self { icon, menu, rows, items, tooltip, icon_state, painted, menu_open })
     }
 
-    /// Shows every change until the application ends.
-    pub(crate) async fn follow(mut self, mut known: watch::Receiver<Known>) {
+    /// Shows every change until the application exits.
+    pub(crate) async fn follow(mut self, mut state: watch::Receiver<TrayState>) {
         loop {
-            let now = known.borrow_and_update().clone();
-            let open = self.opening.is_open();
+            let now = state.borrow_and_update().clone();
+            let open = self.menu_open.is_open();
             let Some(tray) = self.on_main_thread(now, open).await else {
                 return;
             };
             self = tray;
             sleep(PAUSE).await;
-            let changes = self.look.changes_at();
+            let changes = self.icon_state.changes_at();
             tokio::select! {
-                changed = known.changed() => if changed.is_err() { return },
-                () = self.opening.changed() => {}
+                changed = state.changed() => if changed.is_err() { return },
+                () = self.menu_open.changed() => {}
                 () = at(changes) => {}
             }
         }
     }
 
-    async fn on_main_thread(mut self, known: Known, open: bool) -> Option<Self> {
+    async fn on_main_thread(mut self, state: TrayState, open: bool) -> Option<Self> {
         let app = self.icon.app_handle().clone();
         let (back, shown) = oneshot::channel();
         app.run_on_main_thread(move || {
-            if let Err(error) = self.show(&known, open) {
-                warn!(%error, "the tray could not be changed");
+            if let Err(error) = self.show(&state, open) {
+                warn!(%error, "cannot update the tray");
             }
             drop(back.send(self));
         })
@@ -138,19 +142,19 @@ impl Tray {
         shown.await.ok()
     }
 
-    fn show(&mut self, known: &Known, open: bool) -> tauri::Result<()> {
-        let wanted = menu::items(known);
+    fn show(&mut self, state: &TrayState, open: bool) -> tauri::Result<()> {
+        let wanted = menu::items(state);
         let change = Change::between(&self.items, &wanted);
-        if change.is_words_only() || !open {
+        if change.is_text_only() || !open {
             self.show_items(wanted, change)?;
         }
-        let tooltip = menu::tooltip(&known.presence);
+        let tooltip = menu::tooltip(&state.presence);
         if tooltip != self.tooltip {
             self.icon.set_tooltip(Some(&tooltip))?;
             self.tooltip = tooltip;
         }
-        self.look = self.look.seen(icon::state(&known.presence), Instant::now());
-        let paint = (self.look.shown(), system::backdrop());
+        self.icon_state = self.icon_state.next(icon::state(&state.presence), Instant::now());
+        let paint = (self.icon_state.shown(), system::backdrop());
         if paint != self.painted {
             let template = paint.1 == icon::Backdrop::Template;
             self.icon.set_icon_with_as_template(Some(icon::image(paint.0, paint.1)), template)?;
@@ -172,7 +176,7 @@ impl Tray {
             self.items.insert(at, item.clone());
         }
         for ((row, shown), wanted) in self.rows.iter().zip(&self.items).zip(&wanted) {
-            row.reword(shown, wanted)?;
+            row.update_text(shown, wanted)?;
         }
         self.items = wanted;
         Ok(())

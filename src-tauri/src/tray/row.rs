@@ -48,8 +48,8 @@ impl Row {
         }
     }
 
-    /// Writes the words that are not yet as wanted. Both items have the structure of this row.
-    pub(crate) fn reword(&self, shown: &Item, wanted: &Item) -> tauri::Result<()> {
+    /// Updates the texts that differ. Both items have the structure of this row.
+    pub(crate) fn update_text(&self, shown: &Item, wanted: &Item) -> tauri::Result<()> {
         match (self, shown, wanted) {
             (
                 Self::Text(row),
@@ -70,7 +70,7 @@ impl Row {
                 if text != other {
                     row.set_text(literal(other))?;
                 }
-                // A click changes the tick by itself, whatever comes of it.
+                // A click toggles the tick even if the action fails.
                 if row.is_checked()? != *on {
                     row.set_checked(*on)?;
                 }
@@ -81,7 +81,7 @@ impl Row {
                 Item::Submenu { items: wanted, .. },
             ) => {
                 for ((row, shown), wanted) in rows.iter().zip(shown).zip(wanted) {
-                    row.reword(shown, wanted)?;
+                    row.update_text(shown, wanted)?;
                 }
             }
             _ => {}
@@ -90,7 +90,7 @@ impl Row {
     }
 }
 
-/// In a native menu an ampersand marks a shortcut; two stand for one.
+/// In a native menu an ampersand marks a mnemonic, so it is doubled.
 fn literal(text: &str) -> String {
     text.replace('&', "&&")
 }

@@ -1,7 +1,8 @@
-//! Updates of the application: looked for now and then, checked against our key, and installed when
-//! a person says so, but never in the middle of a call.
+//! Updates of the application. Evermoor checks for them at intervals, verifies them against a
+//! built-in key, and installs them when the user asks, but never during a call.
 //!
-//! A build without a key of its own has no updates and says so.
+//! A build without a key has no updates and says so. [`source`] holds the address and the key,
+//! [`task`] checks and installs. Uses `gateway` to see whether calls are running.
 
 mod source;
 mod task;
@@ -15,7 +16,7 @@ use self::source::Source;
 use self::task::Task;
 use crate::gateway::Gateway;
 
-/// How it stands with updates.
+/// The state of updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(crate) enum Update {
@@ -23,56 +24,56 @@ pub(crate) enum Update {
     Off {
         reason: String,
     },
-    /// There is nothing newer.
+    /// This is the newest version.
     None,
     Available {
         version: String,
     },
-    /// It is here and waits for calls to end.
+    /// Downloaded, and waiting for calls to finish.
     Waiting {
         version: String,
     },
     Installing {
         version: String,
     },
-    /// The last attempt came to nothing.
+    /// The last attempt failed.
     Failed {
         version: Option<String>,
         reason: String,
     },
 }
 
-/// A handle to the task that looks for updates.
+/// A handle to the update task.
 pub(crate) struct Updates {
     state: watch::Receiver<Update>,
-    wishes: mpsc::UnboundedSender<()>,
+    install_requests: mpsc::UnboundedSender<()>,
 }
 
 impl Updates {
     pub(crate) fn start(app: &AppHandle) -> Self {
-        let (wishes, heard) = mpsc::unbounded_channel();
-        let (show, state) = match Source::here() {
+        let (install_requests, inbox) = mpsc::unbounded_channel();
+        let (publish, state) = match Source::built_in() {
             Ok(source) => {
-                let (show, state) = watch::channel(Update::None);
-                (Some((source, show)), state)
+                let (publish, state) = watch::channel(Update::None);
+                (Some((source, publish)), state)
             }
             Err(reason) => (None, watch::channel(Update::Off { reason: reason.into() }).1),
         };
-        if let Some((source, show)) = show {
-            let task = Task { app: app.clone(), source, show, heard };
+        if let Some((source, publish)) = publish {
+            let task = Task { app: app.clone(), source, state: publish, install_requests: inbox };
             app.state::<Gateway>().spawn(task.run());
         }
-        Self { state, wishes }
+        Self { state, install_requests }
     }
 
     pub(crate) fn state(&self) -> watch::Receiver<Update> {
         self.state.clone()
     }
 
-    /// Has the update installed that is there.
+    /// Installs the available update.
     pub(crate) fn install(&self) {
         // Without a task there is no update to install.
-        let _ = self.wishes.send(());
+        let _ = self.install_requests.send(());
     }
 }
 
@@ -89,8 +90,8 @@ pub(crate) fn update_state(updates: State<'_, Updates>) -> Update {
 pub(crate) fn install_update(updates: State<'_, Updates>) -> Result<(), Failure> {
     let refused = |what: &str, remedy: &str| Err(Failure::new(Code::Forbidden, what, remedy));
     match &*updates.state.borrow() {
-        Update::Off { reason } => refused(reason, "Install a newer version by hand."),
-        Update::None => refused("There is no update.", "Look again tomorrow."),
+        Update::Off { reason } => refused(reason, "Install the new version yourself."),
+        Update::None => refused("Evermoor is up to date.", "It checks for updates twice a day."),
         Update::Available { .. }
         | Update::Waiting { .. }
         | Update::Installing { .. }

@@ -1,5 +1,5 @@
-//! Where updates come from, and the key that they must be signed with. Both are set when the program
-//! is built, because whoever could change them later could replace the program.
+//! Where updates come from and the key that signs them. Both are set at build time, because anyone
+//! who could change them later could replace the program.
 
 use tauri::Url;
 
@@ -9,26 +9,26 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// What this program was built with, or why it has no updates.
-    pub(super) fn here() -> Result<Self, &'static str> {
+    /// The source that this program was built with, or why it has none.
+    pub(super) fn built_in() -> Result<Self, &'static str> {
         let key = given("EVERMOOR_UPDATE_KEY", option_env!("EVERMOOR_UPDATE_KEY"));
         let endpoint = given("EVERMOOR_UPDATE_URL", option_env!("EVERMOOR_UPDATE_URL"));
         Self::of(key, endpoint)
     }
 
     fn of(key: Option<String>, endpoint: Option<String>) -> Result<Self, &'static str> {
-        let key = key.ok_or("This build has no key to check updates with.")?;
-        let endpoint = endpoint.ok_or("This build does not know where updates are.")?;
+        let key = key.ok_or("This build has no key to verify updates.")?;
+        let endpoint = endpoint.ok_or("This build has no address for updates.")?;
         let endpoint = endpoint.parse();
-        let endpoint = endpoint.map_err(|_| "This build has no valid address for updates.")?;
+        let endpoint = endpoint.map_err(|_| "This build has an invalid address for updates.")?;
         Ok(Self { key, endpoint })
     }
 }
 
-/// A build for tests and development may also be told when it is started.
+/// The built-in value. A debug build also reads the environment, for tests and development.
 fn given(variable: &str, built_in: Option<&str>) -> Option<String> {
-    let told = cfg!(debug_assertions).then(|| std::env::var(variable).ok()).flatten();
-    told.or_else(|| built_in.map(str::to_owned)).filter(|value| !value.is_empty())
+    let from_env = cfg!(debug_assertions).then(|| std::env::var(variable).ok()).flatten();
+    from_env.or_else(|| built_in.map(str::to_owned)).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_key_or_an_address_there_are_no_updates_and_a_reason() {
+    fn a_build_without_a_key_or_an_address_says_why_it_has_no_updates() {
         let (key, url) = (|| Some("key".to_owned()), || Some("https://x/latest.json".to_owned()));
         assert!(Source::of(key(), url()).is_ok());
         for (key, url) in [(None, url()), (key(), None), (key(), Some("nowhere".into()))] {

@@ -1,4 +1,4 @@
-//! The task that looks for updates and installs them.
+//! The task that checks for updates and installs them.
 
 use std::time::Duration;
 
@@ -12,33 +12,33 @@ use super::Update;
 use super::source::Source;
 use crate::gateway::Gateway;
 
-/// Often enough for somebody who never quits.
-const LOOK_AGAIN: Duration = Duration::from_secs(12 * 3600);
-/// There may be no network at login.
-const TRY_AGAIN: Duration = Duration::from_secs(1800);
-/// A server that takes longer is asked again later.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often the gateway is asked whether calls are under way.
-const GLANCE: Duration = Duration::from_millis(500);
+/// How often to check for updates.
+const CHECK_INTERVAL: Duration = Duration::from_secs(12 * 3600);
+/// How soon to check again after a failure: there may be no network at login.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1800);
+/// How long the update server may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often to ask the gateway whether calls are running.
+const CALLS_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) struct Task {
     pub(super) app: AppHandle,
     pub(super) source: Source,
-    pub(super) show: watch::Sender<Update>,
-    pub(super) heard: mpsc::UnboundedReceiver<()>,
+    pub(super) state: watch::Sender<Update>,
+    pub(super) install_requests: mpsc::UnboundedReceiver<()>,
 }
 
 impl Task {
     pub(super) async fn run(mut self) {
-        let mut found = self.look().await;
+        let mut found = self.check().await;
         loop {
-            let pause = if self.has_failed() { TRY_AGAIN } else { LOOK_AGAIN };
-            match timeout(pause, self.heard.recv()).await {
-                Err(_) => found = self.look().await,
+            let pause = if self.has_failed() { RETRY_INTERVAL } else { CHECK_INTERVAL };
+            match timeout(pause, self.install_requests.recv()).await {
+                Err(_) => found = self.check().await,
                 Ok(None) => return,
                 Ok(Some(())) => {
                     if found.is_none() {
-                        found = self.look().await;
+                        found = self.check().await;
                     }
                     if let Some(found) = &found {
                         self.install(found).await;
@@ -49,16 +49,16 @@ impl Task {
     }
 
     fn has_failed(&self) -> bool {
-        matches!(&*self.show.borrow(), Update::Failed { .. })
+        matches!(&*self.state.borrow(), Update::Failed { .. })
     }
 
-    /// Asks for something newer, and shows what there is.
-    async fn look(&self) -> Option<Found> {
+    /// Checks for a newer version and publishes the result.
+    async fn check(&self) -> Option<Found> {
         let updater = self
             .app
             .updater_builder()
             .pubkey(&self.source.key)
-            .timeout(PATIENCE)
+            .timeout(REQUEST_TIMEOUT)
             .endpoints(vec![self.source.endpoint.clone()])
             .and_then(tauri_plugin_updater::UpdaterBuilder::build);
         let checked = match updater {
@@ -69,62 +69,62 @@ impl Task {
             Ok(Some(found)) => (Update::Available { version: found.version.clone() }, Some(found)),
             Ok(None) => (Update::None, None),
             Err(error) => {
-                warn!(%error, "updates could not be looked for");
+                warn!(%error, "cannot check for updates");
                 (
                     Update::Failed {
                         version: None,
-                        reason: format!("Updates could not be looked for: {error}."),
+                        reason: format!("Could not check for updates: {error}."),
                     },
                     None,
                 )
             }
         };
-        self.show.send_replace(state);
+        self.state.send_replace(state);
         found
     }
 
-    /// Fetches the update, which is refused if its signature is not ours, waits for calls to end, and
-    /// puts it in the place of this program.
+    /// Downloads the update and verifies its signature, waits for calls to finish, and replaces
+    /// this program.
     async fn install(&self, found: &Found) {
         let version = found.version.clone();
-        self.show.send_replace(Update::Installing { version: version.clone() });
+        self.state.send_replace(Update::Installing { version: version.clone() });
         let bytes = match found.download(|_, _| {}, || {}).await {
             Ok(bytes) => bytes,
             Err(error) => return self.fail(&version, &error.to_string()),
         };
-        self.show.send_replace(Update::Waiting { version: version.clone() });
-        self.until_quiet().await;
-        self.show.send_replace(Update::Installing { version: version.clone() });
+        self.state.send_replace(Update::Waiting { version: version.clone() });
+        self.wait_for_calls().await;
+        self.state.send_replace(Update::Installing { version: version.clone() });
         if let Err(error) = found.install(bytes) {
             return self.fail(&version, &error.to_string());
         }
         info!(version, "the update is installed");
-        // The newer tray finds the older gateway and has a newer one take over, which drops nobody.
+        // The new tray finds the old gateway and starts a new one that takes over. No call is lost.
         self.app.request_restart();
         std::future::pending().await
     }
 
     fn fail(&self, version: &str, error: &str) {
-        warn!(version, error, "the update was not installed");
-        let reason = format!("The update to {version} was not installed: {error}.");
-        self.show.send_replace(Update::Failed { version: Some(version.to_owned()), reason });
+        warn!(version, error, "cannot install the update");
+        let reason = format!("Could not install the update to {version}: {error}.");
+        self.state.send_replace(Update::Failed { version: Some(version.to_owned()), reason });
     }
 
-    /// Waits until no call is under way. Without a gateway there is none.
-    async fn until_quiet(&self) {
+    /// Waits until no call is running. Without a gateway there are none.
+    async fn wait_for_calls(&self) {
         while self.calls().await > 0 {
-            sleep(GLANCE).await;
+            sleep(CALLS_POLL_INTERVAL).await;
         }
     }
 
     async fn calls(&self) -> u64 {
-        let Ok(control) = self.app.state::<Gateway>().keeper().control() else {
+        let Ok(control) = self.app.state::<Gateway>().supervisor().control() else {
             return 0;
         };
         match control.calls_under_way().await {
             Ok(calls) => calls,
             Err(error) => {
-                warn!(%error, "the gateway does not say whether calls are under way");
+                warn!(%error, "cannot ask the gateway whether calls are running");
                 0
             }
         }

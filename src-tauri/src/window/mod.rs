@@ -1,12 +1,14 @@
-//! The dashboard's window: made when it is asked for, gone when it is closed.
+//! The dashboard's window. It is created when needed and destroyed when closed, because a hidden web
+//! view would need more memory than everything else together. It shows the embedded dashboard only.
 //!
-//! A hidden web view would cost more memory than everything else together. The window shows the
-//! embedded dashboard and nothing from anywhere else.
+//! [`page`] names the dashboard's pages, [`pending_page`] remembers the page that a loading window
+//! is to show, [`start`] decides whether a start opens a window, and [`reopen`] filters macOS's
+//! reopen events. Uses `gateway` and `system`.
 
-pub(crate) mod at_start;
 pub(crate) mod page;
 pub(crate) mod pending_page;
 pub(crate) mod reopen;
+pub(crate) mod start;
 
 use evermoor_client::Presence;
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
@@ -19,60 +21,60 @@ use tracing::warn;
 use crate::gateway::Gateway;
 use crate::system;
 use crate::window::page::Page;
-use crate::window::pending_page::{Show, Waiting};
+use crate::window::pending_page::{PendingPage, Show};
 
 const LABEL: &str = "main";
 
-/// Brings the window to the front, or makes it. May be called on any thread.
+/// Brings the window to the front, or creates it. May be called on any thread.
 pub(crate) fn open(app: &AppHandle) {
     make(app, None);
 }
 
-/// The same, at a place of the dashboard.
+/// Like [`open`], at a page of the dashboard.
 pub(crate) fn open_at(app: &AppHandle, page: &Page) {
     make(app, Some(page.hash()));
 }
 
-/// The window is made outside the handler that asks for it, as Windows waits forever for a web view
-/// that is made inside one.
+/// Creates the window outside the event handler that asks for it: on Windows, creating a web view
+/// inside a handler never returns.
 fn make(app: &AppHandle, page: Option<String>) {
-    // A second launch may ask while the first has hardly begun.
+    // A second launch may ask before the first has finished its setup.
     let Some(gateway) = app.try_state::<Gateway>() else {
         return;
     };
-    let (app, waiting) = (app.clone(), app.state::<Waiting>());
+    let (app, pending) = (app.clone(), app.state::<PendingPage>());
     if app.get_webview_window(LABEL).is_none() {
-        waiting.is_deaf();
+        pending.page_unloaded();
     }
-    let now = page.and_then(|page| waiting.want(page));
+    let now = page.and_then(|page| pending.request(page));
     gateway.spawn(async move {
         let opened = match app.get_webview_window(LABEL) {
-            Some(window) => tell(&app, now).and_then(|()| front(&window)),
-            None => create(&app, &app.state::<Waiting>().first()),
+            Some(window) => show_page(&app, now).and_then(|()| bring_to_front(&window)),
+            None => create(&app, &app.state::<PendingPage>().first()),
         };
-        // Another click may have made it meanwhile, and it is told what both want.
+        // Another click may have created it meanwhile; it shows the page that was requested last.
         let opened = match (opened, app.get_webview_window(LABEL)) {
-            (Err(_), Some(window)) => front(&window),
+            (Err(_), Some(window)) => bring_to_front(&window),
             (opened, _) => opened,
         };
         if let Err(error) = opened {
-            warn!(%error, "the window could not be opened");
+            warn!(%error, "cannot open the window");
         }
     });
 }
 
-fn tell(app: &AppHandle, show: Option<Show>) -> tauri::Result<()> {
+fn show_page(app: &AppHandle, show: Option<Show>) -> tauri::Result<()> {
     show.map_or(Ok(()), |show| app.emit_to(LABEL, "show", show))
 }
 
-/// Tells the window, whenever there is one, each change of what is known of the gateway.
+/// Sends each change of the gateway's state to the window, if it is open.
 pub(crate) async fn follow(app: AppHandle, mut presence: watch::Receiver<Presence>) {
     while presence.changed().await.is_ok() {
         let now = presence.borrow_and_update().clone();
         if app.get_webview_window(LABEL).is_some()
             && let Err(error) = app.emit_to(LABEL, "presence", now)
         {
-            warn!(%error, "the window could not be told of a change");
+            warn!(%error, "cannot send a change to the window");
         }
     }
 }
@@ -85,13 +87,13 @@ fn create(app: &AppHandle, page: &str) -> tauri::Result<()> {
         .min_inner_size(420.0, 480.0)
         .center()
         .visible(false)
-        .on_navigation(|url| is_ours(url, tauri::is_dev()))
+        .on_navigation(|url| is_allowed(url, tauri::is_dev()))
         .on_new_window(|_, _| NewWindowResponse::Deny)
         .on_page_load(|window, page| match page.event() {
-            PageLoadEvent::Started => window.state::<Waiting>().is_deaf(),
+            PageLoadEvent::Started => window.state::<PendingPage>().page_unloaded(),
             PageLoadEvent::Finished => {
-                if let Err(error) = front(&window) {
-                    warn!(%error, "the window could not be shown");
+                if let Err(error) = bring_to_front(&window) {
+                    warn!(%error, "cannot show the window");
                 }
             }
         })
@@ -100,21 +102,21 @@ fn create(app: &AppHandle, page: &str) -> tauri::Result<()> {
     let app = app.clone();
     window.on_window_event(move |event| {
         if matches!(event, WindowEvent::Destroyed) {
-            app.state::<Waiting>().is_deaf();
+            app.state::<PendingPage>().page_unloaded();
             system::show_in_dock(&app, false);
         }
     });
     Ok(())
 }
 
-fn front(window: &WebviewWindow) -> tauri::Result<()> {
+fn bring_to_front(window: &WebviewWindow) -> tauri::Result<()> {
     window.unminimize()?;
     window.show()?;
     window.set_focus()
 }
 
-/// Only what is embedded in the program may be shown, or the dev server while developing.
-fn is_ours(url: &Url, developing: bool) -> bool {
+/// Whether the window may show this URL: the embedded dashboard, or the dev server in development.
+fn is_allowed(url: &Url, developing: bool) -> bool {
     match (url.scheme(), url.host_str()) {
         ("tauri", Some("localhost")) | ("http" | "https", Some("tauri.localhost")) => true,
         ("http", Some("localhost")) => developing,
@@ -127,7 +129,7 @@ mod tests {
     use super::*;
 
     fn shown(url: &str, developing: bool) -> bool {
-        is_ours(&url.parse().unwrap(), developing)
+        is_allowed(&url.parse().unwrap(), developing)
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The places of the dashboard that the tray leads to.
+//! The dashboard's pages that the tray opens.
 
 use evermoor_core::api::UpstreamState;
 
-use crate::gateway::state::Known;
+use crate::gateway::state::TrayState;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
@@ -19,7 +19,7 @@ pub(crate) enum Page {
 }
 
 impl Page {
-    /// As the dashboard names it.
+    /// The page's URL fragment.
     pub(crate) fn hash(&self) -> String {
         match self {
             Self::Overview => "#/".into(),
@@ -51,14 +51,14 @@ impl Page {
         }
     }
 
-    /// What the sentence on top of the menu speaks of.
-    pub(crate) fn spoken_of(known: &Known) -> Self {
-        let Some(status) = known.status() else {
+    /// The page for the menu's first row: the server that the row is about, or the overview.
+    pub(crate) fn for_headline(state: &TrayState) -> Self {
+        let Some(status) = state.status() else {
             return Self::Overview;
         };
         let connecting =
             || status.upstreams.iter().find(|one| one.link == UpstreamState::Connecting);
-        match known.broken().as_slice() {
+        match state.down().as_slice() {
             [] => connecting().map_or(Self::Overview, |one| Self::Upstream(one.name.clone())),
             [one] => Self::Upstream(one.name.clone()),
             _ => Self::Overview,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_back_from_its_name() {
+    fn a_page_is_parsed_from_its_fragment() {
         for page in [
             Page::Overview,
             Page::Upstream("my-files".into()),

@@ -1,64 +1,64 @@
-//! The place of the dashboard that a person asked for, until its page can hear of it.
+//! The dashboard page that the window is to show once it has loaded.
 //!
-//! A page that still loads hears nothing, so that what is said to it then would be lost. It says when
-//! it listens, and is given what waits.
+//! Events sent to a page that is still loading are lost. So the page reports when it listens and
+//! then gets the pending page.
 
 use parking_lot::Mutex;
 use serde::Serialize;
 use tauri::State;
 
-/// Where the dashboard is to go, as it names its places.
+/// The event that makes the dashboard show a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Show {
     pub(crate) page: String,
 }
 
 #[derive(Default)]
-pub(crate) struct Waiting(Mutex<Page>);
+pub(crate) struct PendingPage(Mutex<Loading>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Page {
+struct Loading {
     listens: bool,
-    wanted: Option<Show>,
+    pending: Option<Show>,
 }
 
-impl Waiting {
-    /// A person wants to see this: to be said now, or kept until the page listens.
-    pub(crate) fn want(&self, page: String) -> Option<Show> {
-        self.0.lock().want(Show { page })
+impl PendingPage {
+    /// Requests a page. Returns the event to send now, or keeps it until the window listens.
+    pub(crate) fn request(&self, page: String) -> Option<Show> {
+        self.0.lock().request(Show { page })
     }
 
-    /// Nobody listens: the page is gone, or loads.
-    pub(crate) fn is_deaf(&self) {
+    /// The window was closed, or loads again.
+    pub(crate) fn page_unloaded(&self) {
         self.0.lock().listens = false;
     }
 
-    /// What waits, for a page that is made now. It is told once more when it listens.
+    /// The pending page, for a window that is created now. It stays pending until the window listens.
     pub(crate) fn first(&self) -> String {
-        self.0.lock().wanted.as_ref().map_or_else(String::new, |show| show.page.clone())
+        self.0.lock().pending.as_ref().map_or_else(String::new, |show| show.page.clone())
     }
 }
 
-impl Page {
-    fn want(&mut self, show: Show) -> Option<Show> {
+impl Loading {
+    fn request(&mut self, show: Show) -> Option<Show> {
         if self.listens {
             return Some(show);
         }
-        // Of several places the last is the one that is wanted.
-        self.wanted = Some(show);
+        // The last request wins.
+        self.pending = Some(show);
         None
     }
 
     fn listen(&mut self) -> Option<Show> {
         self.listens = true;
-        self.wanted.take()
+        self.pending.take()
     }
 }
 
-/// The page listens from now on, and is given what waits for it.
+/// The dashboard calls this once it listens, and gets the pending page.
 #[tauri::command]
-pub(crate) fn listening(waiting: State<'_, Waiting>) -> Option<Show> {
-    waiting.0.lock().listen()
+pub(crate) fn listening(pending: State<'_, PendingPage>) -> Option<Show> {
+    pending.0.lock().listen()
 }
 
 #[cfg(test)]
@@ -70,22 +70,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_a_page_that_loads_is_given_to_it_when_it_listens() {
-        let mut page = Page::default();
-        assert_eq!(page.want(show("#/")), None);
-        assert_eq!(page.want(show("#/settings")), None);
-        assert_eq!(page.listen(), Some(show("#/settings")));
-        assert_eq!(page.listen(), None, "once");
-        assert_eq!(page.want(show("#/editors")), Some(show("#/editors")));
+    fn a_window_that_loads_gets_the_last_requested_page_when_it_listens() {
+        let mut window = Loading::default();
+        assert_eq!(window.request(show("#/")), None);
+        assert_eq!(window.request(show("#/settings")), None);
+        assert_eq!(window.listen(), Some(show("#/settings")));
+        assert_eq!(window.listen(), None, "once");
+        assert_eq!(window.request(show("#/editors")), Some(show("#/editors")));
     }
 
     #[test]
-    fn a_page_that_went_hears_nothing_and_the_next_is_given_what_it_missed() {
-        let waiting = Waiting::default();
-        assert_eq!(waiting.0.lock().listen(), None);
-        waiting.is_deaf();
-        assert_eq!(waiting.want("#/doctor".into()), None);
-        assert_eq!(waiting.first(), "#/doctor");
-        assert_eq!(waiting.0.lock().listen(), Some(show("#/doctor")));
+    fn a_page_requested_after_the_window_closed_goes_to_the_next_window() {
+        let pending = PendingPage::default();
+        assert_eq!(pending.0.lock().listen(), None);
+        pending.page_unloaded();
+        assert_eq!(pending.request("#/doctor".into()), None);
+        assert_eq!(pending.first(), "#/doctor");
+        assert_eq!(pending.0.lock().listen(), Some(show("#/doctor")));
     }
 }

@@ -173,13 +173,13 @@ async fn a_person_makes_lists_rotates_and_revokes_from_the_command_line() {
     let first = printed(&scene, &["add", "cursor"]).await.trim().to_owned();
     assert_eq!(status_of(&gateway, &first).await, StatusCode::BAD_REQUEST);
     let list = printed(&scene, &[]).await;
-    assert!(list.starts_with("cursor   made just now   last seen just now"), "{list}");
+    assert!(list.starts_with("cursor   created just now   last used just now"), "{list}");
     assert!(list.contains("local") && !list.contains("em_"), "{list}");
     let second = printed(&scene, &["rotate", "cursor"]).await.trim().to_owned();
     assert_eq!(status_of(&gateway, &first).await, StatusCode::UNAUTHORIZED);
     assert_eq!(status_of(&gateway, &second).await, StatusCode::BAD_REQUEST);
     let said = printed(&scene, &["revoke", "cursor"]).await;
-    assert_eq!(said, "`cursor` is turned away from now on.\n");
+    assert_eq!(said, "The token of `cursor` no longer works.\n");
     assert_eq!(status_of(&gateway, &second).await, StatusCode::UNAUTHORIZED);
     let refused = tokens(&scene, &["revoke", "local"]).await;
     assert_eq!(refused.status.code(), Some(1));

@@ -56,7 +56,7 @@ async fn uninstalling_asks_first_undoes_everything_and_says_what_it_did() {
     let gone = evermoor(&scene.home(), &["uninstall", "--yes"]).await;
     let said = text(&gone.stdout);
     assert_eq!(gone.status.code(), Some(0), "{said}{}", text(&gone.stderr));
-    assert!(said.contains("✓ The gateway is stopped."), "{said}");
+    assert!(said.contains("✓ Stopped the gateway."), "{said}");
     assert!(said.contains("✓ Removed "), "{said}");
     let left: Vec<String> = std::fs::read_dir(scene.home())
         .unwrap()

@@ -13,7 +13,7 @@ async fn a_gateway_is_started_in_the_background_and_stopped_again() {
     let started = evermoor(&scene.home(), &["start"]).await;
     assert_eq!(started.status.code(), Some(0), "{}", text(&started.stderr));
     let here = runtime(&scene.home());
-    assert_eq!(text(&started.stdout), format!("Evermoor runs at {}/mcp.\n", here.origin));
+    assert_eq!(text(&started.stdout), format!("Evermoor is running at {}/mcp.\n", here.origin));
     let again = json(&evermoor(&scene.home(), &["start", "--json"]).await);
     assert_eq!(again["pid"], here.pid, "the one that runs is found");
 
@@ -51,7 +51,7 @@ async fn every_upstream_is_connected_anew() {
     let data = json(&evermoor(&scene.home(), &["restart", "--all", "--json"]).await);
     assert_eq!(data["restarts"].as_array().unwrap().len(), 2);
     let said = text(&evermoor(&scene.home(), &["restart", "one"]).await.stdout);
-    assert_eq!(said, "The connection to `one` is made anew.\n");
+    assert_eq!(said, "Reconnecting to `one`.\n");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
     let scene = Scene::new();
     let absent = evermoor(&scene.home(), &["status"]).await;
     assert_eq!(absent.status.code(), Some(3));
-    assert!(text(&absent.stderr).contains("Start it with `evermoor start`"));
+    assert!(text(&absent.stderr).contains("Run `evermoor start`"));
     let data = json(&evermoor(&scene.home(), &["status", "--json"]).await);
     assert_eq!(data["error"]["code"], "not_running");
 
@@ -143,8 +143,10 @@ async fn the_demonstration_plays_to_its_end() {
     let said = text(&demo.stdout);
     assert_eq!(demo.status.code(), Some(0), "{said}{}", text(&demo.stderr));
     assert!(said.contains("Outcome unknown: \"wait\""), "{said}");
-    assert!(said.ends_with(
-        "Nothing was lost, nothing ran twice, and the editor never had to reconnect.\n"
-    ));
+    assert!(
+        said.ends_with(
+            "No call was lost, none ran twice, and the editor never had to reconnect.\n"
+        )
+    );
     documents::assert_the_readme_shows_a_part_of(&said);
 }

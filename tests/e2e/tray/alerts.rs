@@ -115,7 +115,7 @@ async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told()
     until_connected(&desktop.tray().await).await;
     let tries = || {
         let said = std::fs::read_to_string(&log).unwrap_or_default();
-        said.matches("a notification could not be shown").count()
+        said.matches("cannot show a notification").count()
     };
 
     notes.kill().await;

@@ -79,7 +79,7 @@ async fn a_gateway_of_the_system_is_left_to_its_supervisor() {
     tray.until_row("notes — Connected").await;
 
     gateway.process.kill().await;
-    tray.until_row("Its service is starting it again.").await;
+    tray.until_row("Its service is restarting it.").await;
     let gateway = Gateway::start_among(&scene.home(), &supervised).await;
     tray.until_row("notes — Connected").await;
     assert_eq!(runtime(&scene.home()).pid, gateway.process.pid(), "it is the supervisor's");

@@ -15,8 +15,8 @@ async fn what_the_tray_says_is_kept_and_can_be_read() {
     let _app = launch(&desktop, &scene);
     let file = scene.home().join("logs/tray.log");
     let written = || std::fs::read_to_string(&file).unwrap_or_default();
-    until("the tray says that it starts", || written().contains("the tray starts")).await;
+    until("the tray says that it starts", || written().contains("starting the tray")).await;
     let said = evermoor(&scene.home()).args(["logs", "--tray"]).output().await.unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.contains("info") && said.contains("the tray starts"), "{said}");
+    assert!(said.contains("info") && said.contains("starting the tray"), "{said}");
 }

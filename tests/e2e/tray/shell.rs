@@ -31,7 +31,7 @@ async fn the_window_asks_the_gateway_through_the_shell_and_reaches_nothing_else(
     assert_eq!(window.answer(&control("/api/nothing")).await["status"], 404);
     for path in ["/mcp", "/api/../mcp", "//example.com/api/status"] {
         let refused = window.answer(&control(path)).await;
-        assert_eq!(refused["refused"], format!("The dashboard may not ask for {path}."));
+        assert_eq!(refused["refused"], format!("The dashboard may not use {path}."));
     }
     let login = window.answer(&invoke("login_item", &json!({}))).await;
     assert_eq!(login, json!({ "enabled": false }));

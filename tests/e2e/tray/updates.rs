@@ -108,7 +108,7 @@ async fn a_signed_update_is_installed_once_no_call_is_under_way() {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
         tray.click(&row()).await;
-        tray.until_row(&format!("Updates to {VERSION} when no call is under way")).await;
+        tray.until_row(&format!("Updating to {VERSION} once running calls finish")).await;
     };
     tokio::select! {
         () = under_way => {}
@@ -138,7 +138,7 @@ async fn an_update_signed_by_somebody_else_is_refused() {
     let desktop = Desktop::start().await;
     let (mut app, tray) = launch(&scene, &desktop, ours.public(), url).await;
     tray.click(&row()).await;
-    tray.until_row(&format!("Try again to update to {VERSION}")).await;
+    tray.until_row(&format!("Retry the update to {VERSION}")).await;
     assert_eq!(std::fs::read(scene.path("Evermoor.AppImage")).unwrap(), b"the old program");
     assert!(app.is_running());
 }

@@ -111,7 +111,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     gateway.until_connected("notes").await;
     gateway.until_connected("other").await;
     let said = evermoor(&scene.home(), &["pause"]).await;
-    assert_eq!(text(&said.stdout), "Everything is paused.\n");
+    assert_eq!(text(&said.stdout), "Paused all servers.\n");
     let status = gateway.until_status(|status| status.overall == OverallState::Paused).await;
     assert_eq!(status.sentence, "All 2 servers are paused");
     evermoor(&scene.home(), &["resume", "notes"]).await;

@@ -1,113 +1,114 @@
-//! What follows the commands that can do several things.
+//! The arguments of `add` and `import`, and the subcommands of `secret`, `tokens`, `service` and
+//! `config`.
 
 use clap::{Args, Subcommand};
 
-/// An upstream to be added.
+/// The arguments of `evermoor add`.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
-    /// What to call it: letters, digits and dashes.
+    /// The server's name: letters, digits and dashes.
     pub(crate) name: String,
-    /// The address of a server.
+    /// The server's address.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// A header to send there, as NAME:VALUE. A secret belongs into the keychain:
-    /// write ${keyring:NAME} for it.
+    /// A header to send to the server. Keep secrets in the keychain and write
+    /// ${keyring:NAME} here.
     #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = ["preset", "program"], value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// An application that Evermoor knows, such as `pieces-os`.
+    /// A known application, such as `pieces-os`.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: Option<String>,
-    /// A variable for the program, as NAME=VALUE.
+    /// An environment variable for the program.
     #[arg(long = "env", value_name = "NAME=VALUE", requires = "program", conflicts_with_all = ["url", "preset"], value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
-    /// What people call it.
+    /// The name to display.
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// A program to start, with its arguments.
+    /// The program to run, with its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretAction {
-    /// Keep a secret. Its value is asked for, or read from standard input.
+    /// Store a secret. Evermoor prompts for its value, or reads it from stdin.
     Set {
-        /// What to call it; `${keyring:NAME}` in an upstream's `headers`, `url` or `env` is its value.
+        /// The secret's name. Use it as `${keyring:NAME}` in a server's `headers`, `url` or `env`.
         name: String,
     },
-    /// List the names of secrets and who uses them, without their values.
+    /// List the secrets and the servers that use them, without their values.
     List,
-    /// Forget a secret.
+    /// Delete a secret.
     Remove {
-        /// Its name, as `evermoor secret list` shows it.
+        /// The secret's name, as shown by `evermoor secret list`.
         name: String,
     },
 }
 
-/// What is taken over from editors.
+/// The arguments of `evermoor import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Only the servers of this editor.
+    /// Import only from this editor.
     #[arg(long, value_name = "EDITOR")]
     pub(crate) from: Option<String>,
-    /// Say what would be done, and do nothing.
+    /// Show what would change, without changing anything.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Point the editors' entries at Evermoor, under the names that they have.
+    /// Also point the editors' entries at Evermoor. They keep their names.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) point: bool,
-    /// Put everything back: the configuration, the editors, and the keychain.
+    /// Undo the import: restore the configuration, the editors and the keychain.
     #[arg(long, conflicts_with_all = ["from", "dry_run", "point"])]
     pub(crate) undo: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
-    /// List the editors (the same as no action).
+    /// List the editors that have a token (the default).
     List,
-    /// Make a token for an editor. It is shown once.
+    /// Create a token for an editor. It is shown once.
     Add {
-        /// What to call the editor, such as `cursor`.
+        /// The editor's name, such as `cursor`.
         name: String,
     },
-    /// Make another token for an editor. The old one is refused at once.
+    /// Replace an editor's token. The old one stops working at once.
     Rotate {
-        /// The editor's name, as `evermoor tokens` shows it.
+        /// The editor's name, as shown by `evermoor tokens`.
         name: String,
     },
-    /// Take an editor's token away. It is refused at once.
+    /// Revoke an editor's token. It stops working at once.
     Revoke {
-        /// The editor's name, as `evermoor tokens` shows it.
+        /// The editor's name, as shown by `evermoor tokens`.
         name: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServiceAction {
-    /// Start it at every login, and now.
+    /// Start the gateway now and at every login.
     Install {
-        /// Print what would be written and run, and do nothing.
+        /// Show what would be written and run, without doing it.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Start it at login no longer.
+    /// Stop starting the gateway at login.
     Uninstall,
-    /// Say whether it is installed and runs.
+    /// Show whether the service is installed and running.
     Status,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigAction {
-    /// Print where config.toml is.
+    /// Print the path of config.toml.
     Path,
-    /// Open it in the editor that $VISUAL or $EDITOR names, and check it afterwards.
+    /// Open config.toml in $VISUAL or $EDITOR and check it afterwards.
     Edit,
-    /// Check it, or another file.
+    /// Check config.toml, or another file.
     Validate {
-        /// Another file.
+        /// The file to check instead.
         file: Option<std::path::PathBuf>,
     },
-    /// Print its form as a JSON Schema, for editors that complete it.
+    /// Print the JSON Schema of config.toml, for completion in editors.
     Schema,
 }
 

@@ -1,4 +1,5 @@
-//! What a person can type.
+//! The command line: commands, options and their help texts. The types of single commands are in
+//! [`actions`]; `setup` defines its own.
 
 mod actions;
 
@@ -11,31 +12,31 @@ use evermoor_core::history::incident::text::parse_duration;
 use crate::editors::setup::SetupArgs;
 pub(crate) use actions::{Add, ConfigAction, ImportArgs, SecretAction, ServiceAction, TokenAction};
 
-/// One local endpoint for every MCP server, that never goes away.
+/// One local endpoint for all your MCP servers that never goes away.
 #[derive(Debug, Parser)]
 #[command(name = "evermoor", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Args {
-    /// Keep everything under this folder, with DIR/config.toml as the configuration.
+    /// Use this folder for all files, including config.toml.
     #[arg(long, global = true, value_name = "DIR", env = "EVERMOOR_HOME")]
     pub(crate) home: Option<PathBuf>,
 
-    /// Print data as JSON: one object with `"schema": 1` in it.
+    /// Print JSON: one object with `"schema": 1`.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Print data and failures, and nothing else.
+    /// Print only data and errors.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 
-    /// Say on standard error how it works.
+    /// Print debug output to stderr.
     #[arg(long, short, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Use no colours. The variable NO_COLOR does the same.
+    /// Print without colours, like NO_COLOR.
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
 
-    /// Answer every question with yes. Without a terminal nothing is asked, and the answer is no.
+    /// Answer yes to every question. Without a terminal, the answer is no.
     #[arg(long, short, global = true)]
     pub(crate) yes: bool,
 
@@ -47,136 +48,155 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the gateway in the foreground.
     Serve {
-        /// Take the place of the gateway that runs, without anybody losing a call.
+        /// Replace the running gateway without losing a call.
         #[arg(long)]
         takeover: bool,
-        /// Do so only if that one is of an older version.
+        /// Replace it only if it is older.
         #[arg(long, hide = true, requires = "takeover")]
         if_older: bool,
-        /// Started by another program: print no address.
+        /// Print nothing: another program started this one.
         #[arg(long, hide = true)]
         background: bool,
     },
-    /// Connect an editor that speaks MCP over standard input and output.
+    /// Connect an editor over stdio. Editors run this command.
     Connect {
-        /// Show one upstream under its own tool names; without it, all upstreams in one.
+        /// Only this server, with its own tool names; otherwise all servers.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
-        /// Speak with this editor's token, if it has one.
+        /// Use the token of this editor, if it has one.
         #[arg(long, value_name = "NAME")]
         editor: Option<String>,
     },
     /// Open the dashboard in a browser.
     Open {
-        /// Print the link instead. It works once.
+        /// Print the link instead of opening it. It works once.
         #[arg(long)]
         print: bool,
     },
-    /// Connect the editors on this machine, or say what that would change.
+    /// Connect the editors on this machine to Evermoor.
     Setup(SetupArgs),
-    /// Say how things are.
+    /// Show the state of the gateway, the servers and the editors.
     Status {
-        /// All that is known of this upstream.
+        /// Show the details of this server.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
-        /// Go on, and show every change.
+        /// Keep running and show every change.
         #[arg(long, short)]
         watch: bool,
     },
     /// Start the gateway in the background.
     Start,
-    /// Stop the gateway. Calls under way have ten seconds to end.
+    /// Stop the gateway. Running calls have ten seconds to finish.
     Stop,
-    /// Restart an application and say how it goes, step by step; of any other upstream the connection
-    /// is made anew.
+    /// Restart an application step by step, or reconnect to any other server.
     #[command(group = clap::ArgGroup::new("what").required(true).args(["upstream", "all", "gateway"]))]
     Restart {
-        /// Its name, as `evermoor status` shows it.
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
-        /// Every upstream, one after the other.
+        /// Restart every server, one after the other.
         #[arg(long)]
         all: bool,
-        /// The gateway itself: a new one takes its place, and no call is lost.
+        /// Restart the gateway itself. No call is lost.
         #[arg(long)]
         gateway: bool,
     },
-    /// Leave an upstream alone, or all of them, until you resume it. Calls are told so at once.
+    /// Pause a server, or all of them, until you resume it. Calls fail at once meanwhile.
     Pause {
-        /// Only this one.
+        /// Pause only this server.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
     },
-    /// Look after what was paused again.
+    /// Resume a paused server, or all of them.
     Resume {
-        /// Only this one.
+        /// Resume only this server.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
     },
-    /// Add an upstream to config.toml: a server at an address, a program, or an application.
+    /// Add a server to config.toml: an address, a program or an application.
     #[command(group = clap::ArgGroup::new("way").required(true).args(["url", "preset", "program"]))]
     Add(Add),
-    /// Take an upstream out of config.toml.
-    Remove { upstream: String },
-    /// Turn an upstream on.
-    Enable { upstream: String },
-    /// Turn an upstream off: it is not started, and no editor is shown it.
-    Disable { upstream: String },
+    /// Remove a server from config.toml.
+    Remove {
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+    },
+    /// Turn a server on.
+    Enable {
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+    },
+    /// Turn a server off. It is not started, and editors do not see it.
+    Disable {
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+    },
     /// List the tools that editors see.
     Tools {
-        /// Only this upstream's, under their own names.
+        /// Only the tools of this server, with their own names.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
     },
-    /// Call a tool through the endpoint, as an editor would.
+    /// Call a tool, as an editor would.
     Call {
-        /// The tool's name, as `evermoor tools` shows it.
+        /// The tool's name, as shown by `evermoor tools`.
         tool: String,
-        /// Its arguments; a value that is JSON is taken as JSON.
+        /// The tool's arguments. A value may be JSON.
         #[arg(value_name = "NAME=VALUE")]
         arguments: Vec<String>,
     },
-    /// Say which editors have a token, and make, rotate or revoke one.
+    /// List, create, rotate and revoke the tokens of editors.
     Tokens {
         #[command(subcommand)]
         action: Option<TokenAction>,
     },
-    /// Keep secrets of upstreams in the keychain of the system.
+    /// Manage the servers' secrets in the system's keychain.
     Secret {
         #[command(subcommand)]
         action: SecretAction,
     },
-    /// Take over the MCP servers that your editors have, as upstreams.
+    /// Import the MCP servers that your editors already use.
     Import(ImportArgs),
     /// Show the gateway's log, or the tray's.
     Logs {
-        /// Only what is about this upstream, with what its program prints.
+        /// Only lines about this server, including its program's stderr.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
-        /// The tray's.
+        /// Show the tray's log.
         #[arg(long, conflicts_with = "upstream")]
         tray: bool,
-        /// Go on, and show what comes.
+        /// Keep running and show new lines.
         #[arg(long, short)]
         follow: bool,
-        /// How many lines.
+        /// The number of lines.
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         lines: usize,
         /// How far to look back, such as 10m or 2h.
         #[arg(long, value_name = "TIME", value_parser = length)]
         since: Option<u64>,
     },
-    /// Say when upstreams were down, for how long and why, and what became of the calls.
+    /// List outages: when, how long, why, and what happened to the calls.
     Incidents {
-        /// Only this upstream's.
+        /// Only outages of this server.
+        #[arg(value_name = "SERVER")]
         upstream: Option<String>,
         /// How far to look back, such as 36h or 30d.
         #[arg(long, value_name = "TIME", default_value = "7d", value_parser = length)]
         since: u64,
-        /// As a report to paste into a bug tracker. It has no name and no folder of yours in it.
+        /// Print a report for a bug tracker, without your user name or folders.
         #[arg(long, conflicts_with = "json")]
         markdown: bool,
     },
-    /// Look at everything that can go wrong, and say what to do about it.
+    /// Check for common problems and say how to fix them.
     Doctor {
-        /// Put right what can be put right safely.
+        /// Fix what can be fixed safely.
         #[arg(long)]
         fix: bool,
     },
-    /// Have the system run the gateway when you log in.
+    /// Run the gateway as a service that starts when you log in.
     Service {
         #[command(subcommand)]
         action: ServiceAction,
@@ -186,32 +206,32 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: ConfigAction,
     },
-    /// Write an archive for a bug report. It has no secret, no name and no folder of yours in it.
+    /// Write an archive for a bug report, without secrets, your user name or your folders.
     Diagnostics {
-        /// Where to write it; by default into the current folder.
+        /// The file to write; by default one in the current folder.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Undo everything that Evermoor changed on this machine, and say what was done.
+    /// Undo everything that Evermoor changed on this machine.
     Uninstall {
         /// Keep the configuration, the history and the tokens.
         #[arg(long)]
         keep_data: bool,
     },
-    /// Print completions for a shell.
+    /// Print shell completions.
     Completions { shell: clap_complete::Shell },
     /// Print the manual page.
     Man,
-    /// Show in half a minute what Evermoor does when a server dies.
+    /// Show what Evermoor does when a server dies. Takes half a minute.
     Demo {
-        /// Be the server that dies.
+        /// Run the server of the demo.
         #[arg(long, hide = true, value_name = "ADDRESS")]
         serve_on: Option<String>,
     },
 }
 
 fn length(text: &str) -> Result<u64, String> {
-    parse_duration(text).ok_or_else(|| "write a length of time, such as 36h or 30d".to_owned())
+    parse_duration(text).ok_or_else(|| "write a duration, such as 36h or 30d".to_owned())
 }
 
 #[cfg(test)]
@@ -232,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_is_added_by_exactly_one_way() {
+    fn add_takes_exactly_one_kind_of_server() {
         let parsed = |line: &str| Args::try_parse_from(line.split(' '));
         for good in [
             "evermoor add notes --url http://127.0.0.1:1/mcp --header X-A:b",

@@ -1,9 +1,9 @@
-//! `evermoor tokens`: which editors may speak, and making, rotating and revoking a token.
+//! `evermoor tokens`: lists, creates, rotates and revokes the tokens of editors.
 //!
-//! A running gateway does it, and turns the old token away at once. Where none runs, the file is
-//! changed here, under the lock that a starting gateway waits for.
+//! A running gateway makes the change and rejects the old token at once. If none is running, this
+//! command changes the file itself, while holding the lock that a starting gateway waits for.
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::api::{EditorStatus, NewToken};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::tokens::{LOCAL_EDITOR, TokenError, Tokens};
@@ -15,19 +15,19 @@ use evermoor_platform::paths::Paths;
 use evermoor_setup::{SetupChange, SetupError, UserEditors};
 
 use crate::args::TokenAction;
-use crate::editors::setup::Gates;
+use crate::editors::setup::EditorAccess;
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
-    let (paths, json) = (&place.paths, terminal::manner().json);
+pub(crate) fn run(instance: &Instance, action: Option<TokenAction>) -> Exit {
+    let (paths, json) = (&instance.paths, terminal::options().json);
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
         TokenAction::Rotate { name } => {
-            rotate(paths, &name).map(|made| show_rotated(&made, &tell(place, &name), json))
+            rotate(paths, &name).map(|made| show_rotated(&made, &rewrite(instance, &name), json))
         }
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
@@ -38,7 +38,7 @@ pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
 }
 
 fn list(paths: &Paths) -> Result<Vec<EditorStatus>, Failure> {
-    if let Some(control) = Control::find(paths) {
+    if let Some(control) = ControlClient::find(paths) {
         return ask(control.editors());
     }
     let unusable = |error| Failure::from(&ChangeError::Keys(error));
@@ -55,14 +55,14 @@ fn list(paths: &Paths) -> Result<Vec<EditorStatus>, Failure> {
 }
 
 pub(crate) fn add(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
-    match Control::find(paths) {
+    match ControlClient::find(paths) {
         Some(control) => ask(control.add_editor(name)),
         None => new_token(name, change(paths, |tokens, random, now| tokens.add(name, random, now))),
     }
 }
 
 fn rotate(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
-    match Control::find(paths) {
+    match ControlClient::find(paths) {
         Some(control) => ask(control.rotate_editor(name)),
         None => {
             new_token(name, change(paths, |tokens, random, now| tokens.rotate(name, random, now)))
@@ -71,7 +71,7 @@ fn rotate(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
 }
 
 pub(crate) fn revoke(paths: &Paths, name: &str) -> Result<(), Failure> {
-    match Control::find(paths) {
+    match ControlClient::find(paths) {
         Some(control) => ask(control.revoke_editor(name)),
         None => change(paths, |tokens, _, _| tokens.revoke(name)),
     }
@@ -91,13 +91,13 @@ fn ask<T>(
     }
 }
 
-/// Changes the file while no gateway runs, and none can start.
+/// Changes the file while holding the lock, so that no gateway can start.
 fn change<T>(
     paths: &Paths,
     change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, TokenError>,
 ) -> Result<T, Failure> {
     let Ok(Some(_lock)) = InstanceLock::take(&paths.lock_file()) else {
-        let what = "A gateway is starting or ending.";
+        let what = "A gateway is starting or stopping.";
         return Err(Failure::new(Code::Timeout, what, "Try again in a moment."));
     };
     let changed = keys::change_tokens(paths, change);
@@ -110,9 +110,10 @@ fn show_list(editors: &[EditorStatus], json: bool) {
     }
     let now = clock::unix_millis();
     let row = |editor: &EditorStatus| {
-        let made = editor.made.map_or("made by hand".into(), |at| format!("made {}", ago(at, now)));
+        let made =
+            editor.made.map_or("created by hand".into(), |at| format!("created {}", ago(at, now)));
         let seen =
-            editor.seen.map_or("not seen yet".into(), |at| format!("last seen {}", ago(at, now)));
+            editor.seen.map_or("never used".into(), |at| format!("last used {}", ago(at, now)));
         let own = if editor.own { "used by `evermoor connect`" } else { "" };
         let sees = editor.sees().unwrap_or_default();
         vec![editor.name.clone(), made, seen, sees, own.to_owned()]
@@ -127,25 +128,25 @@ fn show_list(editors: &[EditorStatus], json: bool) {
     }
 }
 
-/// Writes an editor's new token where we wrote the old one, and says where that was.
-fn tell(place: &Place, name: &str) -> Vec<Result<SetupChange, SetupError>> {
+/// Writes an editor's new token to every file that has the old one. Returns those files.
+fn rewrite(instance: &Instance, name: &str) -> Vec<Result<SetupChange, SetupError>> {
     let (Some(client), Some(desk)) =
-        (evermoor_setup::client(name), UserEditors::here(&place.paths))
+        (evermoor_setup::client(name), UserEditors::here(&instance.paths))
     else {
         return Vec::new();
     };
-    let Ok(gates) = Gates::find(place) else { return Vec::new() };
-    match desk.rewrite_token(client, &gates.of(client)) {
+    let Ok(access) = EditorAccess::find(instance) else { return Vec::new() };
+    match desk.rewrite_token(client, &access.of(client)) {
         Ok(done) => done.into_iter().map(Ok).collect(),
         Err(refused) => vec![Err(refused)],
     }
 }
 
-fn show_rotated(made: &NewToken, told: &[Result<SetupChange, SetupError>], json: bool) {
+fn show_rotated(made: &NewToken, written: &[Result<SetupChange, SetupError>], json: bool) {
     let paths: Vec<String> =
-        told.iter().flatten().map(|done| done.path.display().to_string()).collect();
-    for refused in told.iter().filter_map(|told| told.as_ref().err()) {
-        terminal::remark(&format_args!("{refused}."));
+        written.iter().flatten().map(|done| done.path.display().to_string()).collect();
+    for refused in written.iter().filter_map(|written| written.as_ref().err()) {
+        terminal::print_note(&format_args!("{refused}."));
     }
     if paths.is_empty() {
         return show_new(made, json);
@@ -160,7 +161,7 @@ fn show_rotated(made: &NewToken, told: &[Result<SetupChange, SetupError>], json:
         terminal::print(&format_args!("{good}The new token is in {path}.{good:#}"));
     }
     if let Some(client) = evermoor_setup::client(&made.name) {
-        terminal::remark(&client.notices);
+        terminal::print_note(&client.notices);
     }
 }
 
@@ -171,11 +172,11 @@ fn show_new(made: &NewToken, json: bool) {
     }
     terminal::print(&made.token);
     if made.name == LOCAL_EDITOR {
-        return terminal::remark(&"Evermoor's own programs use it from now on.");
+        return terminal::print_note(&"Evermoor's own programs use this token from now on.");
     }
-    terminal::remark(&format_args!(
-        "This is the token of `{}`. It is not shown again: put it into the editor's configuration \
-         now, as the header `Authorization: Bearer <token>`.",
+    terminal::print_note(&format_args!(
+        "This is the token for `{}`. It is shown only once. Add it to the editor's configuration \
+         as the header `Authorization: Bearer <token>`.",
         made.name
     ));
 }
@@ -185,10 +186,10 @@ fn show_revoked(name: &str, json: bool) {
         return terminal::print_json(serde_json::json!({ "name": name }));
     }
     let good = Palette::for_output().good;
-    terminal::say(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
+    terminal::print_message(&format_args!("{good}The token of `{name}` no longer works.{good:#}"));
 }
 
-/// How long ago something was, in its largest unit.
+/// The time since `at`, in its largest unit.
 fn ago(at: u64, now: u64) -> String {
     let minutes = now.saturating_sub(at) / 60_000;
     match minutes {
@@ -204,11 +205,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_in_its_largest_unit() {
-        let told: Vec<String> =
+    fn a_time_is_shown_in_its_largest_unit() {
+        let shown: Vec<String> =
             [0, 5, 119, 120, 2880].iter().map(|minutes| ago(0, minutes * 60_000)).collect();
         let wanted = ["just now", "5 minutes ago", "119 minutes ago", "2 hours ago", "2 days ago"];
-        assert_eq!(told, wanted);
+        assert_eq!(shown, wanted);
         assert_eq!(ago(60_000, 0), "just now", "a clock that was set back");
     }
 }

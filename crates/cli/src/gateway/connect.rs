@@ -1,6 +1,6 @@
-//! `evermoor connect`: the shim between an editor's standard input and output and the gateway.
+//! `evermoor connect`: the stdio shim between an editor and the gateway.
 //!
-//! Standard output belongs to the protocol; nothing here may print.
+//! Stdout carries the protocol, so nothing here may print to it.
 
 use tokio::io::BufReader;
 
@@ -10,25 +10,25 @@ use evermoor_platform::process::signals;
 
 use crate::exit::Exit;
 use crate::gateway::serve;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 
-pub(crate) fn run(place: Place, upstream: Option<&str>, editor: Option<&str>) -> Exit {
+pub(crate) fn run(instance: Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {
     crate::logging::to_stderr();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::failure(&error),
     };
     let path = upstream.map_or_else(|| "/mcp".to_owned(), |name| format!("/mcp/{name}"));
-    let exit = runtime.block_on(bridge(place, path, editor));
-    // A read of standard input cannot be interrupted; nobody waits for it.
+    let exit = runtime.block_on(bridge(instance, path, editor));
+    // A blocking read of stdin cannot be cancelled, so do not wait for it.
     runtime.shutdown_background();
     exit
 }
 
-async fn bridge(place: Place, path: String, editor: Option<&str>) -> Exit {
-    let launcher = match launcher(place) {
+async fn bridge(instance: Instance, path: String, editor: Option<&str>) -> Exit {
+    let launcher = match launcher(instance) {
         Ok(launcher) => match editor {
-            Some(editor) => launcher.speaking_for(editor),
+            Some(editor) => launcher.for_editor(editor),
             None => launcher,
         },
         Err(exit) => return exit,
@@ -42,14 +42,14 @@ async fn bridge(place: Place, path: String, editor: Option<&str>) -> Exit {
             Err(error) => Exit::failure(&error),
         },
         () = signals::stop_requested() => Exit::Ok,
-        () = serve::settle() => Exit::Ok,
+        () = serve::release_startup_memory() => Exit::Ok,
     }
 }
 
-/// How a gateway of this very program is started.
-pub(crate) fn launcher(place: Place) -> Result<Launcher, Exit> {
+/// How to start a gateway with this program.
+pub(crate) fn launcher(instance: Instance) -> Result<Launcher, Exit> {
     match std::env::current_exe() {
-        Ok(program) => Ok(Launcher::new(program, place.home, place.paths)),
+        Ok(program) => Ok(Launcher::new(program, instance.home, instance.paths)),
         Err(error) => Err(Exit::failure(&error)),
     }
 }

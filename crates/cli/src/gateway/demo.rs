@@ -1,7 +1,7 @@
-//! `evermoor demo`: half a minute that shows what Evermoor does when a server dies.
+//! `evermoor demo`: shows in half a minute what Evermoor does when a server dies.
 //!
-//! Everything in it is real: a gateway of its own in a folder of its own, a server as a process of
-//! its own, an editor's session over HTTP, and kill -9.
+//! Everything in it is real: a separate gateway in a temporary folder, a server in a separate
+//! process, an MCP session over HTTP, and kill -9.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,8 +12,8 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
-use evermoor_client::Control;
-use evermoor_client::control::Following;
+use evermoor_client::ControlClient;
+use evermoor_client::control::StatusStream;
 use evermoor_client::launch::Launcher;
 use evermoor_client::mcp::{Session, text_of};
 use evermoor_core::api::{OverallState, Status, UpstreamState};
@@ -26,9 +26,9 @@ use crate::exit::Exit;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Palette};
 
-type Anything = Box<dyn std::error::Error + Send + Sync>;
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Be the server that dies: print the address, then serve until killed.
+/// Runs the server that dies: prints its address, then serves until killed.
 pub(crate) fn serve(address: &str) -> Exit {
     let served = run_async(async {
         let server =
@@ -47,12 +47,12 @@ pub(crate) fn serve(address: &str) -> Exit {
 pub(crate) fn run() -> Exit {
     let folder = std::env::temp_dir().join(format!("evermoor-demo-{}", std::process::id()));
     let shown = run_async(async {
-        let mut stage = Stage::set(&folder).await?;
+        let mut demo = DemoRun::start(&folder).await?;
         let played = tokio::select! {
-            played = stage.play() => played,
+            played = demo.run() => played,
             () = signals::stop_requested() => Ok(()),
         };
-        stage.strike().await;
+        demo.stop().await;
         played
     });
     let _ = std::fs::remove_dir_all(&folder);
@@ -63,21 +63,21 @@ pub(crate) fn run() -> Exit {
     }
 }
 
-/// The gateway, the server and the editor of the demonstration.
-struct Stage {
+/// The gateway and the server of the demo.
+struct DemoRun {
     program: PathBuf,
     paths: Paths,
     launcher: Launcher,
-    control: Control,
+    control: ControlClient,
     server: Child,
     address: String,
-    state: Following,
+    state: StatusStream,
     began: Instant,
     colours: Palette,
 }
 
-impl Stage {
-    async fn set(folder: &Path) -> Result<Self, Anything> {
+impl DemoRun {
+    async fn start(folder: &Path) -> Result<Self, AnyError> {
         let program = std::env::current_exe()?;
         let (server, address) = start_server(&program, "127.0.0.1:0").await?;
         let paths = Paths::find(Some(folder.to_owned()))?;
@@ -93,74 +93,74 @@ impl Stage {
         Ok(Self { program, paths, launcher, control, server, address, state, began, colours })
     }
 
-    async fn play(&mut self) -> Result<(), Anything> {
-        self.narrate("An editor, the gateway, and an MCP server called Notes. We kill the server while the editor works.");
+    async fn run(&mut self) -> Result<(), AnyError> {
+        self.narrate("An editor, the gateway, and an MCP server named Notes. We kill the server while the editor uses it.");
         self.until(OverallState::Healthy).await?;
         let mut editor = Session::open(&self.control.runtime().origin, "/mcp", &self.paths).await?;
         self.evermoor("is connected to Notes");
         let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
-        self.editor(&format!("lists its tools: {tools}"));
-        let said = call(&mut editor, "notes__echo").await?;
-        self.editor(&format!("calls a tool: \"{said}\""));
+        self.editor(&format!("lists the tools: {tools}"));
+        let answer = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("calls a tool: \"{answer}\""));
         sleep(Duration::from_secs(2)).await;
 
         self.narrate("kill -9: the server is gone.");
         let killed = Instant::now();
         kill(&mut self.server).await;
         self.until(OverallState::Degraded).await?;
-        self.evermoor(&format!("noticed after {} and tries to reconnect, for ever", took(killed)));
+        self.evermoor(&format!("notices after {} and keeps reconnecting", took(killed)));
         let asked = Instant::now();
         let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
         self.editor(&format!(
-            "lists its tools: {tools}, in {}, as if nothing had happened",
+            "lists the tools: {tools}, in {}, as if nothing had happened",
             took(asked)
         ));
         self.editor("calls a tool");
-        self.evermoor("holds the call, since it cannot be sent");
+        self.evermoor("holds the call until the server is back");
         let restart = async {
             sleep(Duration::from_secs(4)).await;
             start_server(&self.program, authority(&self.address)).await
         };
         let asked = Instant::now();
-        let (said, restarted) = tokio::join!(call(&mut editor, "notes__echo"), restart);
-        let (said, (server, _)) = (said?, restarted?);
+        let (answer, restarted) = tokio::join!(call(&mut editor, "notes__echo"), restart);
+        let (answer, (server, _)) = (answer?, restarted?);
         self.server = server;
-        self.narrate("4 s later the server came back, and so did the answer.");
-        self.editor(&format!("has its answer after {}: \"{said}\"", took(asked)));
+        self.narrate("4 s later the server is back, and the call runs.");
+        self.editor(&format!("gets its answer after {}: \"{answer}\"", took(asked)));
         self.until(OverallState::Healthy).await?;
         sleep(Duration::from_secs(2)).await;
 
-        self.narrate("Now the server dies in the middle of a call.");
+        self.narrate("Now the server dies during a call.");
         let asked = Instant::now();
         let cut = async {
             sleep(Duration::from_secs(1)).await;
             kill(&mut self.server).await;
         };
         let arguments = Raw::of(&serde_json::json!({ "seconds": 30 }));
-        let (said, ()) = tokio::join!(editor.call_tool("notes__wait", &arguments), cut);
-        let said = text_of(&said?);
-        self.editor(&format!("is told the truth after {}:", took(asked)));
-        self.quote(&said);
+        let (answer, ()) = tokio::join!(editor.call_tool("notes__wait", &arguments), cut);
+        let answer = text_of(&answer?);
+        self.editor(&format!("gets a clear error after {}:", took(asked)));
+        self.quote(&answer);
         let (server, _) = start_server(&self.program, authority(&self.address)).await?;
         self.server = server;
         self.until(OverallState::Healthy).await?;
         sleep(Duration::from_secs(2)).await;
 
-        self.narrate("Last, the gateway itself is killed and started again.");
+        self.narrate("Finally, the gateway itself is killed and restarted.");
         let killed = Instant::now();
         kill_process(self.control.runtime().pid);
-        let gateway = self.attach_anew().await?;
-        self.evermoor(&format!("serves again after {}", took(killed)));
+        let gateway = self.restart_gateway().await?;
+        self.evermoor(&format!("is back after {}", took(killed)));
         self.control = gateway;
-        let said = call(&mut editor, "notes__echo").await?;
-        self.editor(&format!("goes on in the same session: \"{said}\""));
+        let answer = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("continues in the same session: \"{answer}\""));
 
-        self.narrate("Nothing was lost, nothing ran twice, and the editor never had to reconnect.");
+        self.narrate("No call was lost, none ran twice, and the editor never had to reconnect.");
         Ok(())
     }
 
-    /// Follows the gateway until it is in this state.
-    async fn until(&mut self, wanted: OverallState) -> Result<Status, Anything> {
+    /// Waits until the gateway reports this state.
+    async fn until(&mut self, wanted: OverallState) -> Result<Status, AnyError> {
         loop {
             let status = self.state.next().await.ok_or("the gateway ended")?;
             if status.overall == wanted && settled(&status) {
@@ -169,8 +169,8 @@ impl Stage {
         }
     }
 
-    /// Starts another gateway on the same address as the one that was killed.
-    async fn attach_anew(&mut self) -> Result<Control, Anything> {
+    /// Starts another gateway at the address of the one that was killed.
+    async fn restart_gateway(&mut self) -> Result<ControlClient, AnyError> {
         let address = authority(&self.control.runtime().origin).to_owned();
         let config = std::fs::read_to_string(&self.paths.config)?;
         std::fs::write(&self.paths.config, config.replace("127.0.0.1:0", &address))?;
@@ -179,8 +179,8 @@ impl Stage {
         Ok(control)
     }
 
-    /// Ends what was started.
-    async fn strike(&mut self) {
+    /// Kills the server and the gateway.
+    async fn stop(&mut self) {
         kill(&mut self.server).await;
         kill_process(self.control.runtime().pid);
     }
@@ -213,7 +213,7 @@ impl Stage {
     }
 }
 
-async fn start_server(program: &Path, address: &str) -> Result<(Child, String), Anything> {
+async fn start_server(program: &Path, address: &str) -> Result<(Child, String), AnyError> {
     let mut server = spawn::command(program)
         .args(["demo", "--serve-on", address])
         .stdout(Stdio::piped())
@@ -232,7 +232,7 @@ fn kill_process(pid: u32) {
     let _ = spawn::kill(pid);
 }
 
-async fn call(editor: &mut Session, tool: &str) -> Result<String, Anything> {
+async fn call(editor: &mut Session, tool: &str) -> Result<String, AnyError> {
     let arguments = Raw::of(&serde_json::json!({ "text": "hello" }));
     Ok(text_of(&editor.call_tool(tool, &arguments).await?))
 }
@@ -241,7 +241,7 @@ fn count_tools(result: &Raw) -> usize {
     result.member("tools").and_then(|tools| tools.elements()).map_or(0, |tools| tools.len())
 }
 
-/// Down is only shown once an attempt to reconnect has failed, too.
+/// Whether no upstream is connecting: an outage counts once a reconnect has failed too.
 fn settled(status: &Status) -> bool {
     status.upstreams.iter().all(|upstream| match &upstream.link {
         UpstreamState::Connected { .. }

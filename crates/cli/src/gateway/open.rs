@@ -1,26 +1,26 @@
-//! `evermoor open`: the dashboard in a browser, by a link that works once.
+//! `evermoor open`: opens the dashboard in a browser, with a link that works once.
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_platform::system::browser::open_in_browser;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal;
 
-pub(crate) fn run(place: &Place, print: bool) -> Exit {
-    let Some(control) = Control::find(&place.paths) else {
+pub(crate) fn run(instance: &Instance, print: bool) -> Exit {
+    let Some(control) = ControlClient::find(&instance.paths) else {
         return Exit::not_running();
     };
-    let launcher = match launcher(place.clone()) {
+    let launcher = match launcher(instance.clone()) {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };
     let work = async {
-        launcher.renew(&control);
+        launcher.replace_if_older(&control);
         let link = control.dashboard_link().await?;
-        let json = terminal::manner().json;
+        let json = terminal::options().json;
         let opened = !print && !json && open_in_browser(&link).await;
         if json {
             terminal::print_json(serde_json::json!({ "url": link }));

@@ -1,4 +1,7 @@
-//! `evermoor serve`: the gateway in the foreground.
+//! `evermoor serve`: runs the gateway in the foreground.
+//!
+//! Moving to another address restarts the gateway within this process, with the configuration as it
+//! is then. One such run is a [`GatewayRun`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,44 +21,46 @@ use evermoor_platform::process::{descriptors, memory, signals};
 use crate::exit::Exit;
 use crate::{logging, terminal};
 
-/// After this long everything that a start does is done, or waits for somebody else.
-const STARTED: Duration = Duration::from_secs(5);
+/// After this time the startup is complete, and its memory can be released.
+const STARTUP_TIME: Duration = Duration::from_secs(5);
 
-/// Which Evermoor a command speaks of.
+/// The Evermoor instance that a command works on.
 #[derive(Clone)]
-pub(crate) struct Place {
-    /// What `--home` was given, to be passed on to a gateway that is started.
+pub(crate) struct Instance {
+    /// The value of `--home`, which is passed on to a gateway that is started.
     pub(crate) home: Option<PathBuf>,
     pub(crate) paths: Paths,
 }
 
-/// What becomes of a gateway that runs already.
+/// What to do if a gateway is already running.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
-    /// It stays, and we end.
-    Stays,
-    /// We take its place.
-    TakenOver(TakeoverTerms),
+pub(crate) enum StartMode {
+    /// Keep it and exit.
+    KeepRunning,
+    /// Take over from it.
+    TakeOver(TakeoverTerms),
 }
 
-impl Way {
+impl StartMode {
     pub(crate) fn of(takeover: bool, if_older: bool) -> Self {
         match (takeover, if_older) {
-            (false, _) => Self::Stays,
-            (true, false) => Self::TakenOver(TakeoverTerms::Any),
-            (true, true) => Self::TakenOver(TakeoverTerms::Older),
+            (false, _) => Self::KeepRunning,
+            (true, false) => Self::TakeOver(TakeoverTerms::Any),
+            (true, true) => Self::TakeOver(TakeoverTerms::Older),
         }
     }
 }
 
-pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
-    logging::of_gateway(&place.paths, background);
+pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exit {
+    logging::of_gateway(&instance.paths, background);
     descriptors::raise_limit();
-    let mut life = Life { way, greets: !background, moved: false };
+    let mut run = GatewayRun { mode, banner: !background, moved: false };
     let exit = loop {
-        match once(place, life) {
-            End::Over(exit) => break exit,
-            End::Again => life = Life { way: Way::Stays, greets: false, moved: true },
+        match once(instance, run) {
+            RunEnd::Exit(exit) => break exit,
+            RunEnd::Restart => {
+                run = GatewayRun { mode: StartMode::KeepRunning, banner: false, moved: true }
+            }
         }
     };
     if let Some(log) = log::here() {
@@ -64,55 +69,57 @@ pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
     exit
 }
 
-/// One of the lives of a gateway in this process.
+/// One run of a gateway in this process.
 #[derive(Clone, Copy)]
-struct Life {
-    way: Way,
-    greets: bool,
-    /// It is somewhere else than in its life before.
+struct GatewayRun {
+    mode: StartMode,
+    banner: bool,
+    /// Its address differs from that of the run before.
     moved: bool,
 }
 
-/// How a life ended.
-enum End {
-    Over(Exit),
-    /// Another one follows, with the configuration as it is then.
-    Again,
+/// How a run ended.
+enum RunEnd {
+    Exit(Exit),
+    /// Another run follows, with the configuration read again.
+    Restart,
 }
 
-fn once(place: &Place, life: Life) -> End {
-    let config = match file::read(&place.paths.config) {
+fn once(instance: &Instance, run: GatewayRun) -> RunEnd {
+    let config = match file::read(&instance.paths.config) {
         Ok(config) => config.unwrap_or_default(),
         Err(failure) => {
-            leave_word(&place.paths, &failure);
-            terminal::complain(&failure);
-            return End::Over(Exit::BadConfiguration);
+            write_start_failure(&instance.paths, &failure);
+            terminal::print_error(&failure);
+            return RunEnd::Exit(Exit::BadConfiguration);
         }
     };
-    // One thread: calls are passed on, not worked on, and handing them between threads costs more.
+    // One thread is faster: calls are only forwarded, and passing them between threads costs more.
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(serve(config, place, life)),
-        Err(error) => End::Over(Exit::failure(&error)),
+        Ok(runtime) => runtime.block_on(serve(config, instance, run)),
+        Err(error) => RunEnd::Exit(Exit::failure(&error)),
     }
 }
 
-async fn serve(config: Config, place: &Place, life: Life) -> End {
+async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
     let stop = CancellationToken::new();
     let demo = config.upstreams.iter().any(|upstream| upstream.transport == TransportConfig::Demo);
-    let (paths, until) = (place.paths.clone(), stop.clone());
-    let started = match life.way {
-        Way::Stays => Gateway::start(config, paths, until).await,
-        Way::TakenOver(terms) => Gateway::take_over(config, paths, until, terms).await,
+    let (paths, until) = (instance.paths.clone(), stop.clone());
+    let started = match run.mode {
+        StartMode::KeepRunning => Gateway::start(config, paths, until).await,
+        StartMode::TakeOver(terms) => Gateway::take_over(config, paths, until, terms).await,
     };
     let gateway = match started {
         Ok(gateway) => gateway,
-        Err(ServeError::AlreadyRunning) => return End::Over(runs_already(&place.paths).await),
+        Err(ServeError::AlreadyRunning) => {
+            return RunEnd::Exit(runs_already(&instance.paths).await);
+        }
         Err(error) => {
             let failure = Failure::from(&error);
-            leave_word(&place.paths, &failure);
-            return End::Over(match error {
+            write_start_failure(&instance.paths, &failure);
+            return RunEnd::Exit(match error {
                 ServeError::Keys(_) => {
-                    terminal::complain(&failure);
+                    terminal::print_error(&failure);
                     Exit::BadConfiguration
                 }
                 ServeError::AlreadyRunning
@@ -123,13 +130,13 @@ async fn serve(config: Config, place: &Place, life: Life) -> End {
             });
         }
     };
-    if life.greets {
-        greet(&gateway, demo);
+    if run.banner {
+        print_banner(&gateway, demo);
     }
     let again = gateway.again();
-    let telling = async {
-        if life.moved {
-            tell_editors(&place.paths).await;
+    let updating = async {
+        if run.moved {
+            update_editors(&instance.paths).await;
         }
         std::future::pending::<()>().await;
     };
@@ -141,29 +148,29 @@ async fn serve(config: Config, place: &Place, life: Life) -> End {
     tokio::select! {
         () = gateway.run() => {}
         () = asked => {}
-        () = telling => {}
-        () = settle() => {}
+        () = updating => {}
+        () = release_startup_memory() => {}
     }
-    if again.is_cancelled() { End::Again } else { End::Over(Exit::Ok) }
+    if again.is_cancelled() { RunEnd::Restart } else { RunEnd::Exit(Exit::Ok) }
 }
 
-/// Editors know the address, so they are told where it is now.
-async fn tell_editors(paths: &Paths) {
-    let Some(control) = evermoor_client::Control::find(paths) else { return };
+/// Writes the new address to the editors' configurations.
+async fn update_editors(paths: &Paths) {
+    let Some(control) = evermoor_client::ControlClient::find(paths) else { return };
     match evermoor_client::move_port::update_editors(&control).await {
-        Ok(updated) => tracing::info!(?updated, "the editors were told of the new address"),
-        Err(failure) => tracing::warn!(%failure, "the editors were not told of the new address"),
+        Ok(updated) => tracing::info!(?updated, "updated the editors with the new address"),
+        Err(failure) => tracing::warn!(%failure, "cannot update the editors with the new address"),
     }
 }
 
-/// Makes a process that runs for days smaller than its start was. Does not end.
-pub(crate) async fn settle() {
-    tokio::time::sleep(STARTED).await;
+/// Releases the memory that only the startup needed. Never returns.
+pub(crate) async fn release_startup_memory() {
+    tokio::time::sleep(STARTUP_TIME).await;
     memory::release_startup_code();
     std::future::pending().await
 }
 
-fn greet(gateway: &Gateway, demo: bool) {
+fn print_banner(gateway: &Gateway, demo: bool) {
     let (Ok(address), Ok(link)) = (gateway.address(), gateway.dashboard_link()) else {
         return;
     };
@@ -175,7 +182,7 @@ fn greet(gateway: &Gateway, demo: bool) {
     terminal::print(&format_args!("  Endpoint   http://{address}/mcp"));
     terminal::print(&format_args!("  Dashboard  {link}"));
     terminal::print(&format_args!(
-        "             {quiet}The link works once; `evermoor open` makes another.{quiet:#}"
+        "             {quiet}The link works once. For another, run `evermoor open`.{quiet:#}"
     ));
     terminal::print(&format_args!("  Editor     {entry}"));
     let first = if demo { "call demo__echo text=hello" } else { "tools" };
@@ -183,22 +190,22 @@ fn greet(gateway: &Gateway, demo: bool) {
 }
 
 async fn runs_already(paths: &Paths) -> Exit {
-    let Some(control) = evermoor_client::Control::find(paths) else {
+    let Some(control) = evermoor_client::ControlClient::find(paths) else {
         terminal::print(&"Evermoor is already running.");
         return Exit::Ok;
     };
     let (origin, running) = (&control.runtime().origin, &control.runtime().version);
     terminal::print(&format_args!("Evermoor is already running at {origin}/mcp."));
     if version::is_older(running, VERSION) {
-        terminal::remark(&format_args!(
-            "It is version {running}, and this is {VERSION}. `evermoor serve --takeover` takes its place, and no call is lost."
+        terminal::print_note(&format_args!(
+            "It is version {running}, and this is {VERSION}. To replace it without losing a call, run `evermoor serve --takeover`."
         ));
     }
     Exit::Ok
 }
 
-/// Tells whoever started us why we end.
-fn leave_word(paths: &Paths, failure: &Failure) {
+/// Writes why the start failed, for the program that started this one.
+fn write_start_failure(paths: &Paths, failure: &Failure) {
     if let Ok(content) = serde_json::to_vec(failure) {
         let _ = private::write_private(&paths.start_failure_file(), &content);
     }

@@ -1,4 +1,4 @@
-//! `evermoor service`: a gateway that the system starts when you log in.
+//! `evermoor service`: installs the gateway as a service that starts when you log in.
 
 use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::{Service, ServiceResult, ServiceState, unit};
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use crate::args::ServiceAction;
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Progress};
 
-pub(crate) fn run(place: &Place, action: ServiceAction) -> Exit {
-    let service = match described(place) {
+pub(crate) fn run(instance: &Instance, action: ServiceAction) -> Exit {
+    let service = match described(instance) {
         Ok(service) => service,
         Err(error) => return Exit::failure(&error),
     };
@@ -22,24 +22,24 @@ pub(crate) fn run(place: &Place, action: ServiceAction) -> Exit {
             let progress = Progress::show("Installing the service");
             let done = run_async(service::install(&service)).flatten();
             drop(progress);
-            conclude(done, "The system starts Evermoor when you log in, and it runs now.", true)
+            conclude(done, "Evermoor is running and starts when you log in.", true)
         }
         ServiceAction::Uninstall => {
             let progress = Progress::show("Removing the service");
             let done = run_async(service::uninstall()).flatten();
             drop(progress);
-            conclude(done, "The system starts Evermoor no longer.", false)
+            conclude(done, "Evermoor no longer starts when you log in.", false)
         }
         ServiceAction::Status => status(),
     }
 }
 
-/// The gateway of this very program.
-pub(crate) fn described(place: &Place) -> std::io::Result<Service> {
+/// A service that runs the gateway with this program.
+pub(crate) fn described(instance: &Instance) -> std::io::Result<Service> {
     Ok(Service {
         program: std::env::current_exe()?,
-        home: place.home.clone().map(std::path::absolute).transpose()?,
-        output: place.paths.output_file(),
+        home: instance.home.clone().map(std::path::absolute).transpose()?,
+        output: instance.paths.output_file(),
         account: service::account(),
     })
 }
@@ -49,7 +49,7 @@ fn preview(service: &Service) -> Exit {
     let steps = unit::steps(System::HERE, unit::ManagerAction::Install, 0, file.as_deref());
     let commands: Vec<String> =
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect();
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print_json(json!({ "file": file, "text": text, "commands": commands }));
         return Exit::Ok;
     }
@@ -65,35 +65,37 @@ fn preview(service: &Service) -> Exit {
 fn conclude(done: std::io::Result<ServiceResult>, well: &str, installed: bool) -> Exit {
     let done = match done {
         Ok(done) => done,
-        Err(error) => return Exit::failure(&format_args!("It could not be done: {error}.")),
+        Err(error) => {
+            return Exit::failure(&format_args!("The service could not be changed: {error}."));
+        }
     };
     let file = service::file();
     match &done {
         ServiceResult::Refused(why) => {
             return Exit::failure(&format_args!(
-                "The system's service manager refused: {why}. Nothing else was changed."
+                "The system's service manager reported an error: {why}. Nothing else was changed."
             ));
         }
         ServiceResult::Well | ServiceResult::NoManager => {}
     }
-    if terminal::manner().json {
+    if terminal::options().json {
         let started = installed && done == ServiceResult::Well;
         terminal::print_json(json!({ "installed": installed, "started": started, "file": file }));
         return Exit::Ok;
     }
     if done == ServiceResult::Well {
-        terminal::say(&well);
+        terminal::print_message(&well);
         return Exit::Ok;
     }
     let file = file.map(|file| file.display().to_string()).unwrap_or_default();
     match installed {
         true => {
-            terminal::say(&format_args!("{file} is written."));
-            terminal::remark(
-                &"There is no service manager in this session, so nothing was started.",
+            terminal::print_message(&format_args!("{file} is written."));
+            terminal::print_note(
+                &"This session has no service manager, so the service was not started.",
             );
         }
-        false => terminal::say(&format_args!("{file} is removed.")),
+        false => terminal::print_message(&format_args!("{file} is removed.")),
     }
     Exit::Ok
 }
@@ -103,18 +105,20 @@ fn status() -> Exit {
         Ok(state) => state,
         Err(error) => return Exit::failure(&error),
     };
-    let (word, sentence) = match state {
-        ServiceState::NotInstalled => ("notInstalled", "The system does not start Evermoor."),
+    let (name, sentence) = match state {
+        ServiceState::NotInstalled => ("notInstalled", "The service is not installed."),
         ServiceState::NoManager => {
-            ("noManager", "It is installed, and there is no service manager to run it.")
+            ("noManager", "The service is installed, but this session has no service manager.")
         }
-        ServiceState::Installed { running: true } => ("running", "The system runs Evermoor."),
+        ServiceState::Installed { running: true } => {
+            ("running", "The service is installed and running.")
+        }
         ServiceState::Installed { running: false } => {
-            ("stopped", "It is installed, and does not run. `evermoor logs` may say why.")
+            ("stopped", "The service is installed but not running. Run `evermoor logs` to see why.")
         }
     };
-    if terminal::manner().json {
-        terminal::print_json(json!({ "state": word, "file": service::file() }));
+    if terminal::options().json {
+        terminal::print_json(json!({ "state": name, "file": service::file() }));
     } else {
         terminal::print(&sentence);
     }

@@ -1,41 +1,44 @@
-//! `evermoor start`, `evermoor stop` and `evermoor restart --gateway`: the life of the gateway.
+//! `evermoor start`, `evermoor stop` and `evermoor restart --gateway`.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::process::info;
 use evermoor_platform::startup::service;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Progress};
 
-/// A gateway lets calls under way end for ten seconds, and then its upstreams' programs.
-const END_LIMIT: Duration = Duration::from_secs(20);
-/// Another one takes over when it has tried the upstreams.
-const TAKEOVER_LIMIT: Duration = Duration::from_secs(30);
-/// There is nothing to wait on in another process, so its file is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How fast the tray starts a gateway that has gone.
-const TRAY: Duration = Duration::from_secs(2);
+/// A gateway waits up to ten seconds for running calls, and then for its upstreams' programs.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// A new gateway connects to the upstreams before it takes over.
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Another process does not report its state, so we poll its runtime file.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Within this time, the tray restarts a gateway that stopped.
+const TRAY_RESTART_TIME: Duration = Duration::from_secs(2);
 
-pub(crate) fn start(place: &Place) -> Exit {
-    let launcher = match launcher(place.clone()) {
+pub(crate) fn start(instance: &Instance) -> Exit {
+    let launcher = match launcher(instance.clone()) {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };
-    let was_there = Control::find(&place.paths).is_some();
+    let was_there = ControlClient::find(&instance.paths).is_some();
     let progress = Progress::show("Starting Evermoor");
     let started = run_async(launcher.attach());
     drop(progress);
     match started {
         Ok(Ok(control)) => {
-            tell(&control, if was_there { "Evermoor is already running" } else { "Evermoor runs" });
+            print_endpoint(
+                &control,
+                if was_there { "Evermoor is already running" } else { "Evermoor is running" },
+            );
             Exit::Ok
         }
         Ok(Err(failure)) => Exit::failed(&failure),
@@ -43,18 +46,18 @@ pub(crate) fn start(place: &Place) -> Exit {
     }
 }
 
-pub(crate) fn stop(place: &Place) -> Exit {
-    let Some(control) = Control::find(&place.paths) else {
+pub(crate) fn stop(instance: &Instance) -> Exit {
+    let Some(control) = ControlClient::find(&instance.paths) else {
         return Exit::not_running();
     };
-    let progress = Progress::show("Stopping Evermoor; calls under way may end");
+    let progress = Progress::show("Stopping Evermoor once running calls finish");
     let stopped = run_async(async {
         control.stop().await?;
-        let next = next_gateway(place, &control, END_LIMIT).await?;
+        let next = next_gateway(instance, &control, STOP_TIMEOUT).await?;
         let tray = !info::find_by_name(|name| name.starts_with("evermoor-tray")).await.is_empty();
         let again = match (next, tray) {
             (Some(_), _) => true,
-            (None, true) => is_started_again(place).await,
+            (None, true) => is_started_again(instance).await,
             (None, false) => false,
         };
         Ok::<_, Failure>(again)
@@ -65,42 +68,44 @@ pub(crate) fn stop(place: &Place) -> Exit {
         Ok(Err(failure)) => return Exit::failed(&failure),
         Err(error) => return Exit::failure(&error),
     };
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print_json(serde_json::json!({ "stopped": true, "startedAgain": again }));
     } else if again {
-        terminal::say(&"Evermoor was stopped, and somebody has started it again.");
-        terminal::remark(&"The tray keeps it running: quit the tray first.");
+        terminal::print_message(&"Evermoor stopped, but was started again.");
+        terminal::print_note(&"The tray keeps it running. Quit the tray first.");
     } else {
-        terminal::say(&"Evermoor is stopped.");
-        terminal::remark(&"`evermoor start` starts it, and so does the next editor that uses it.");
+        terminal::print_message(&"Evermoor is stopped.");
+        terminal::print_note(
+            &"To start it, run `evermoor start`. An editor that uses it starts it too.",
+        );
     }
     Exit::Ok
 }
 
-/// A new gateway takes the place of the one that runs.
-pub(crate) fn restart(place: &Place) -> Exit {
-    let Some(control) = Control::find(&place.paths) else {
-        return start(place);
+/// Replaces the running gateway with a new one.
+pub(crate) fn restart(instance: &Instance) -> Exit {
+    let Some(control) = ControlClient::find(&instance.paths) else {
+        return start(instance);
     };
-    let launcher = match launcher(place.clone()) {
+    let launcher = match launcher(instance.clone()) {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };
     let supervised = run_async(control.status())
         .is_ok_and(|status| status.is_ok_and(|status| status.supervised));
-    let progress = Progress::show("A new gateway takes over");
+    let progress = Progress::show("Starting a new gateway");
     let restarted = run_async(async {
         if supervised {
-            // One that takes over would not be the system's to look after.
-            return by_the_system(place, &control).await;
+            // A gateway that takes over would not run under the service manager.
+            return restart_service(instance, &control).await;
         }
         launcher.take_over().map_err(|error| {
             let what = format!("The new gateway could not be started: {error}.");
-            Failure::new(Code::Internal, what, "Install Evermoor again.")
+            Failure::new(Code::Internal, what, "Reinstall Evermoor.")
         })?;
-        let next = next_gateway(place, &control, TAKEOVER_LIMIT).await?;
+        let next = next_gateway(instance, &control, TAKEOVER_TIMEOUT).await?;
         next.ok_or_else(|| {
-            let what = "The gateway ended, and no other one has taken its place.";
+            let what = "The gateway stopped, but no other one took over.";
             Failure::new(Code::Internal, what, "Run `evermoor start`, then `evermoor logs`.")
         })
     });
@@ -108,12 +113,12 @@ pub(crate) fn restart(place: &Place) -> Exit {
     match restarted {
         Ok(Ok(control)) => {
             let done = match supervised {
-                true => "The system has restarted the gateway",
+                true => "The service was restarted",
                 false => "A new gateway has taken over",
             };
-            tell(&control, done);
+            print_endpoint(&control, done);
             if !supervised {
-                terminal::remark(&"No call was lost.");
+                terminal::print_note(&"No call was lost.");
             }
             Exit::Ok
         }
@@ -122,62 +127,65 @@ pub(crate) fn restart(place: &Place) -> Exit {
     }
 }
 
-/// The service manager restarts it; calls under way have ten seconds to end.
-async fn by_the_system(place: &Place, before: &Control) -> Result<Control, Failure> {
+/// Restarts the gateway through the service manager. Running calls have ten seconds to finish.
+async fn restart_service(
+    instance: &Instance,
+    before: &ControlClient,
+) -> Result<ControlClient, Failure> {
     let refused = |why: String| {
-        let what = format!("The system's service manager did not restart it: {why}.");
-        Failure::new(Code::Internal, what, "See `evermoor service status`.")
+        let what = format!("The system's service manager did not restart Evermoor: {why}.");
+        Failure::new(Code::Internal, what, "Run `evermoor service status`.")
     };
     match service::restart().await {
         service::ServiceResult::Well => {}
         service::ServiceResult::NoManager => return Err(refused("there is none".into())),
         service::ServiceResult::Refused(why) => return Err(refused(why)),
     }
-    let deadline = Instant::now() + TAKEOVER_LIMIT;
+    let deadline = Instant::now() + TAKEOVER_TIMEOUT;
     while Instant::now() < deadline {
-        match Control::find(&place.paths) {
+        match ControlClient::find(&instance.paths) {
             Some(now) if now.runtime().pid != before.runtime().pid => return Ok(now),
-            Some(_) | None => sleep(LOOK_AGAIN).await,
+            Some(_) | None => sleep(POLL_INTERVAL).await,
         }
     }
-    Err(refused("it has not come back".into()))
+    Err(refused("it did not start in time".into()))
 }
 
-/// Waits until this gateway has ended. The one in its place, if there is one.
+/// Waits until this gateway has stopped. Returns the one that took over, if any.
 async fn next_gateway(
-    place: &Place,
-    before: &Control,
+    instance: &Instance,
+    before: &ControlClient,
     within: Duration,
-) -> Result<Option<Control>, Failure> {
+) -> Result<Option<ControlClient>, Failure> {
     let deadline = Instant::now() + within;
     while Instant::now() < deadline {
-        match Control::find(&place.paths) {
-            Some(now) if now.runtime().pid == before.runtime().pid => sleep(LOOK_AGAIN).await,
+        match ControlClient::find(&instance.paths) {
+            Some(now) if now.runtime().pid == before.runtime().pid => sleep(POLL_INTERVAL).await,
             other => return Ok(other),
         }
     }
-    let what = format!("The gateway (process {}) is still there.", before.runtime().pid);
+    let what = format!("The gateway (process {}) is still running.", before.runtime().pid);
     Err(Failure::new(Code::Timeout, what, "Run `evermoor logs`, or end that process."))
 }
 
-async fn is_started_again(place: &Place) -> bool {
-    let deadline = Instant::now() + TRAY;
+async fn is_started_again(instance: &Instance) -> bool {
+    let deadline = Instant::now() + TRAY_RESTART_TIME;
     while Instant::now() < deadline {
-        if Control::find(&place.paths).is_some() {
+        if ControlClient::find(&instance.paths).is_some() {
             return true;
         }
-        sleep(LOOK_AGAIN).await;
+        sleep(POLL_INTERVAL).await;
     }
     false
 }
 
-fn tell(control: &Control, what: &str) {
+fn print_endpoint(control: &ControlClient, what: &str) {
     let runtime = control.runtime();
     let endpoint = format!("{}/mcp", runtime.origin);
-    if terminal::manner().json {
+    if terminal::options().json {
         let (pid, version) = (runtime.pid, &runtime.version);
         let data = serde_json::json!({ "endpoint": endpoint, "pid": pid, "version": version });
         return terminal::print_json(data);
     }
-    terminal::say(&format_args!("{what} at {endpoint}."));
+    terminal::print_message(&format_args!("{what} at {endpoint}."));
 }

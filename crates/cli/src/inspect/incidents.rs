@@ -1,6 +1,6 @@
-//! `evermoor incidents`: when upstreams were down, and a report about it.
+//! `evermoor incidents`: lists outages, or prints a report about them.
 
-use evermoor_client::{Control, ControlError};
+use evermoor_client::{ControlClient, ControlError};
 use evermoor_core::api::Status;
 use evermoor_core::failure::Failure;
 use evermoor_core::history::incident::report;
@@ -17,15 +17,15 @@ use crate::inspect::status::run_async;
 use crate::servers::lookup;
 use crate::terminal::{self, Palette};
 
-/// How outages are shown.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OutputFormat {
     Table,
     Json,
     Markdown,
 }
 
-impl Form {
+impl OutputFormat {
     pub(crate) fn of(json: bool, markdown: bool) -> Self {
         match (json, markdown) {
             (true, _) => Self::Json,
@@ -35,8 +35,13 @@ impl Form {
     }
 }
 
-pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form) -> Exit {
-    let Some(control) = Control::find(paths) else {
+pub(crate) fn run(
+    paths: &Paths,
+    upstream: Option<&str>,
+    period: u64,
+    format: OutputFormat,
+) -> Exit {
+    let Some(control) = ControlClient::find(paths) else {
         return Exit::not_running();
     };
     let now = clock::unix_millis();
@@ -46,12 +51,12 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
         Ok(Err(failure)) => return Exit::failed(&failure),
         Err(error) => return Exit::failure(&error),
     };
-    match form {
-        Form::Table => show(&incidents, period, now),
-        Form::Json => {
+    match format {
+        OutputFormat::Table => show(&incidents, period, now),
+        OutputFormat::Json => {
             terminal::print_json(serde_json::json!({ "incidents": incidents }));
         }
-        Form::Markdown => {
+        OutputFormat::Markdown => {
             let system = run_async(machine::describe_system()).unwrap_or_default();
             let environment = ReportEnvironment::of(&status, upstream, &incidents, system);
             let text = report::markdown(&environment, &incidents, Some(period), now);
@@ -63,7 +68,7 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
 }
 
 async fn look_up(
-    control: &Control,
+    control: &ControlClient,
     upstream: Option<&str>,
     since: u64,
 ) -> Result<(Status, Vec<Incident>), Failure> {
@@ -74,7 +79,7 @@ async fn look_up(
     let (status, incidents) = asked.await?;
     let known = |name: &str| status.upstreams.iter().any(|one| one.name == name);
     match upstream {
-        // It may have been taken out of the configuration since.
+        // A server with incidents may have been removed from the configuration since.
         Some(name) if incidents.is_empty() && !known(name) => {
             Err(lookup::unknown(name, status.upstreams.iter().map(|one| one.name.as_str())))
         }
@@ -114,11 +119,11 @@ fn row(incident: &Incident, now: u64) -> Vec<String> {
 
 fn calls(calls: &AffectedCalls) -> String {
     let AffectedCalls { held, answered, unknown, not_sent } = calls;
-    let told =
+    let counts =
         [(held, "held"), (answered, "answered"), (unknown, "unknown"), (not_sent, "not sent")];
-    let told = told.iter().filter(|(number, _)| **number > 0);
-    let told: Vec<String> = told.map(|(number, what)| format!("{number} {what}")).collect();
-    if told.is_empty() { "no calls".to_owned() } else { told.join(", ") }
+    let counts = counts.iter().filter(|(number, _)| **number > 0);
+    let counts: Vec<String> = counts.map(|(number, what)| format!("{number} {what}")).collect();
+    if counts.is_empty() { "no calls".to_owned() } else { counts.join(", ") }
 }
 
 #[cfg(test)]
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_happened_to_calls_is_told() {
+    fn only_counts_above_zero_are_shown() {
         assert_eq!(calls(&AffectedCalls::default()), "no calls");
         let some = AffectedCalls { held: 2, answered: 1, unknown: 0, not_sent: 1 };
         assert_eq!(calls(&some), "2 held, 1 answered, 1 not sent");

@@ -1,4 +1,4 @@
-//! `evermoor logs`: what the gateway or the tray wrote down, also when neither runs.
+//! `evermoor logs`: shows the log of the gateway or the tray, whether they are running or not.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use crate::exit::Exit;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Palette};
 
-/// Which lines are wanted.
-pub(crate) struct Wanted {
+/// Which lines to show.
+pub(crate) struct LogQuery {
     pub(crate) upstream: Option<String>,
-    /// Of the tray, and not of the gateway.
+    /// The tray's log instead of the gateway's.
     pub(crate) tray: bool,
     pub(crate) lines: usize,
-    /// How far to look back, in milliseconds.
+    /// Only lines from this period, in milliseconds.
     pub(crate) since: Option<u64>,
 }
 
-/// A growing file is looked at this often.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How often to check for new lines.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
-    let path = if wanted.tray { paths.tray_log_file() } else { paths.log_file() };
+pub(crate) fn run(paths: &Paths, query: &LogQuery, follow: bool) -> Exit {
+    let path = if query.tray { paths.tray_log_file() } else { paths.log_file() };
     let now = clock::unix_millis();
-    let from = wanted.since.map_or(0, |since| now.saturating_sub(since));
-    // Who asks for a time wants all of it.
-    let count = if wanted.since.is_some() { usize::MAX } else { wanted.lines };
+    let from = query.since.map_or(0, |since| now.saturating_sub(since));
+    // `--since` shows all lines of the period.
+    let count = if query.since.is_some() { usize::MAX } else { query.lines };
     let mut follower = read::LogFollower::new(path.clone());
     let lines = read::newest(&path, count, |line| {
-        is_of(line, wanted.upstream.as_deref()) && line.at >= from
+        is_of(line, query.upstream.as_deref()) && line.at >= from
     });
     if lines.is_empty() && !follow {
-        explain(&path, wanted);
+        explain(&path, query);
     }
     lines.iter().for_each(show);
     if !follow {
@@ -48,28 +48,28 @@ pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
     let followed = run_async(async {
         loop {
             let stop = signals::stop_requested();
-            if tokio::time::timeout(LOOK_AGAIN, stop).await.is_ok() {
+            if tokio::time::timeout(POLL_INTERVAL, stop).await.is_ok() {
                 return;
             }
             let lines = follower.poll();
-            lines.iter().filter(|line| is_of(line, wanted.upstream.as_deref())).for_each(show);
+            lines.iter().filter(|line| is_of(line, query.upstream.as_deref())).for_each(show);
         }
     });
     followed.map_or_else(|error| Exit::failure(&error), |()| Exit::Ok)
 }
 
-fn explain(path: &Path, wanted: &Wanted) {
-    let what = match (&wanted.upstream, wanted.since) {
-        _ if !path.exists() => format!("Nothing has been written to {} yet.", path.display()),
-        (Some(name), _) => format!("The log says nothing of `{name}`."),
-        (None, Some(_)) => "Nothing was written in this time.".to_owned(),
+fn explain(path: &Path, query: &LogQuery) {
+    let what = match (&query.upstream, query.since) {
+        _ if !path.exists() => format!("There is no log yet at {}.", path.display()),
+        (Some(name), _) => format!("The log has no lines about `{name}`."),
+        (None, Some(_)) => "The log has no lines from this period.".to_owned(),
         (None, None) => "The log is empty.".to_owned(),
     };
-    terminal::remark(&what);
+    terminal::print_note(&what);
 }
 
 fn show(line: &LogLine) {
-    if terminal::manner().json {
+    if terminal::options().json {
         return terminal::print_json(serde_json::json!(line));
     }
     let colours = Palette::for_output();
@@ -80,7 +80,7 @@ fn show(line: &LogLine) {
         LogLevel::Info => colours.good,
         LogLevel::Debug => quiet,
     };
-    // The day is told where there is room for it.
+    // The date is shown only where there is room for it.
     let (moment, width) = (format_time(line.at), terminal::width());
     let at = if width < 72 { moment.get(11..19).unwrap_or(&moment) } else { &moment };
     let upstream = line.upstream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();

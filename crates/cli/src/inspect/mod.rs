@@ -1,4 +1,5 @@
-//! Commands that show how things are: status, incidents, logs, doctor, diagnostics.
+//! Commands that show the current state: `status`, `incidents`, `logs`, `doctor`, `diagnostics`.
+//! They read the control API through `evermoor-client`, or files if no gateway is running.
 
 pub(crate) mod diagnostics;
 pub(crate) mod doctor;

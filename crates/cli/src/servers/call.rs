@@ -1,32 +1,32 @@
-//! `evermoor tools` and `evermoor call`: real requests through the public endpoint.
+//! `evermoor tools` and `evermoor call`: send real requests through the public endpoint.
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_client::mcp::{Session, SessionError, text_of};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::suggest;
 use crate::terminal::{self, Progress};
 
-pub(crate) fn tools(place: &Place, upstream: Option<&str>) -> Exit {
+pub(crate) fn tools(instance: &Instance, upstream: Option<&str>) -> Exit {
     let path = upstream.map_or_else(|| "/mcp".to_owned(), |name| format!("/mcp/{name}"));
     let listed =
-        with_session(place, &path, async |session| session.ask(method::TOOLS_LIST, None).await);
+        with_session(instance, &path, async |session| session.ask(method::TOOLS_LIST, None).await);
     let result = match listed {
         Ok(result) => result,
         Err(exit) => return exit,
     };
     let tools = result.member("tools").and_then(|tools| tools.elements()).unwrap_or_default();
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print(&format_args!("{{\"schema\":1,\"tools\":{}}}", Raw::of(&tools).as_str()));
         return Exit::Ok;
     }
     if tools.is_empty() {
-        terminal::remark(&"No tool is shown. `evermoor status` says why.");
+        terminal::print_note(&"There are no tools. Run `evermoor status` to see why.");
     }
     let row = |tool: &Raw| {
         let description = tool.text_member("description").unwrap_or_default();
@@ -40,19 +40,19 @@ pub(crate) fn tools(place: &Place, upstream: Option<&str>) -> Exit {
     Exit::Ok
 }
 
-pub(crate) fn call(place: &Place, tool: &str, arguments: &[String]) -> Exit {
+pub(crate) fn call(instance: &Instance, tool: &str, arguments: &[String]) -> Exit {
     let mut given = serde_json::Map::new();
     for argument in arguments {
         let Some((name, value)) = argument.split_once('=') else {
             return Exit::usage(&format_args!(
-                "`{argument}` is not an argument: write NAME=VALUE."
+                "`{argument}` is not a valid argument. Write NAME=VALUE."
             ));
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
         given.insert(name.to_owned(), value);
     }
     let progress = Progress::show(&format!("Calling {tool}"));
-    let called = with_session(place, "/mcp", async |session| {
+    let called = with_session(instance, "/mcp", async |session| {
         let called = session.call_tool(tool, &Raw::of(&given)).await;
         match called {
             Err(SessionError::Refused(why)) => Err(explain(session, tool, why).await),
@@ -64,7 +64,7 @@ pub(crate) fn call(place: &Place, tool: &str, arguments: &[String]) -> Exit {
         Ok(result) => result,
         Err(exit) => return exit,
     };
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print(&format_args!("{{\"schema\":1,\"result\":{}}}", result.as_str()));
     } else {
         terminal::print(&text_of(&result));
@@ -73,7 +73,7 @@ pub(crate) fn call(place: &Place, tool: &str, arguments: &[String]) -> Exit {
     if failed { Exit::Failure } else { Exit::Ok }
 }
 
-/// Why a call was refused, with the tool that may have been meant.
+/// Why a call was rejected, with the tool that the user may have meant.
 async fn explain(session: &mut Session, tool: &str, why: String) -> SessionError {
     let listed = session.ask(method::TOOLS_LIST, None).await.ok();
     let tools = listed.and_then(|listed| listed.member("tools")?.elements()).unwrap_or_default();
@@ -82,20 +82,20 @@ async fn explain(session: &mut Session, tool: &str, why: String) -> SessionError
         return SessionError::Refused(why);
     }
     let meant = suggest::closest(tool, names.iter().map(String::as_str));
-    let remedy = suggest::sentence(meant, "`evermoor tools` lists them.");
+    let remedy = suggest::sentence(meant, "Run `evermoor tools` to list them.");
     SessionError::Refused(format!("There is no tool `{tool}`. {remedy}"))
 }
 
 fn with_session(
-    place: &Place,
+    instance: &Instance,
     path: &str,
     work: impl AsyncFnOnce(&mut Session) -> Result<Raw, SessionError>,
 ) -> Result<Raw, Exit> {
-    let control = Control::find(&place.paths).ok_or_else(Exit::not_running)?;
-    let launcher = launcher(place.clone())?;
+    let control = ControlClient::find(&instance.paths).ok_or_else(Exit::not_running)?;
+    let launcher = launcher(instance.clone())?;
     let done = run_async(async {
-        launcher.renew(&control);
-        let mut session = Session::open(&control.runtime().origin, path, &place.paths).await?;
+        launcher.replace_if_older(&control);
+        let mut session = Session::open(&control.runtime().origin, path, &instance.paths).await?;
         work(&mut session).await
     });
     match done {

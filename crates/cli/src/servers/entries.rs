@@ -1,14 +1,15 @@
-//! `evermoor add`, `remove`, `enable` and `disable`: entries of `config.toml`, whose comments stay.
+//! `evermoor add`, `remove`, `enable` and `disable`: change entries in `config.toml` and keep its
+//! comments.
 //!
-//! The file is all that is changed. A gateway that runs follows it by itself, and what it makes of
-//! the change is waited for a moment, so that a person sees at once whether it works.
+//! Only the file is changed. A running gateway reloads it automatically; the command waits for the
+//! result, so that the user sees at once whether it works.
 
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::config::ConfigError;
 use evermoor_core::config::edit::{ConfigEdit, NewUpstream, ServerSpec};
@@ -33,17 +34,19 @@ enum Change {
 }
 
 impl Change {
-    fn word(self) -> &'static str {
+    /// What to print once the file is written.
+    fn sentence(self, name: &str, path: &Path) -> String {
+        let path = path.display();
         match self {
-            Self::Added => "Added",
-            Self::Removed => "Removed",
-            Self::TurnedOn => "Turned on",
-            Self::TurnedOff => "Turned off",
+            Self::Added => format!("Added `{name}` to {path}."),
+            Self::Removed => format!("Removed `{name}` from {path}."),
+            Self::TurnedOn => format!("Turned on `{name}` in {path}."),
+            Self::TurnedOff => format!("Turned off `{name}` in {path}."),
         }
     }
 
-    /// Whether the gateway has taken it over, and knows how it went.
-    fn is_seen_in(self, link: &UpstreamState) -> bool {
+    /// Whether the gateway has applied the change and knows the result.
+    fn is_applied(self, link: &UpstreamState) -> bool {
         match self {
             Self::Removed => false,
             Self::TurnedOff => *link == UpstreamState::Off,
@@ -54,8 +57,8 @@ impl Change {
     }
 }
 
-/// How long a new upstream is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for the gateway to apply the change.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
     let Add { name, url, headers, preset, env, title, program } = new;
@@ -68,7 +71,7 @@ pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
             env: env.into_iter().collect(),
             cwd: None,
         },
-        (None, None, None) => return Exit::usage(&"Say --url, --preset, or -- and a program."),
+        (None, None, None) => return Exit::usage(&"Give --url, --preset, or -- and a program."),
     };
     let new = NewUpstream { name: name.clone(), title, way };
     change(paths, &name, Change::Added, |edit| edit.add_upstream(&new))
@@ -92,84 +95,87 @@ fn change(
     if let Err(failure) = edited(&paths.config, name, edit) {
         return Exit::failed(&failure);
     }
-    let progress = Progress::show("The gateway takes it over");
-    let seen = Control::find(paths).map(|control| {
-        let seen = run_async(async { timeout(PATIENCE, settled(&control, name, done)).await });
+    let progress = Progress::show("Waiting for the gateway");
+    let seen = ControlClient::find(paths).map(|control| {
+        let seen =
+            run_async(async { timeout(SETTLE_TIMEOUT, settled(&control, name, done)).await });
         seen.ok().and_then(Result::ok).flatten()
     });
     drop(progress);
-    if terminal::manner().json {
+    if terminal::options().json {
         let upstream = seen.as_ref().and_then(Option::as_ref);
         let data = json!({ "name": name, "config": paths.config, "upstream": upstream });
         terminal::print_json(data);
         return Exit::Ok;
     }
-    terminal::say(&format_args!("{} `{name}` in {}.", done.word(), paths.config.display()));
+    terminal::print_message(&done.sentence(name, &paths.config));
     match seen {
-        None => terminal::remark(&"It holds from the next start; Evermoor is not running."),
-        Some(Some(upstream)) => tell(&upstream),
+        None => {
+            terminal::print_note(&"Evermoor is not running. The change applies when it starts.");
+        }
+        Some(Some(upstream)) => print_result(&upstream),
         Some(None) => {}
     }
     Exit::Ok
 }
 
-/// Edits the file, or leaves it as it is.
+/// Edits the file. On an error, the file stays unchanged.
 fn edited(
     path: &Path,
     name: &str,
     change: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<(), Failure> {
-    let told = |ConfigError { line, what, remedy }: ConfigError| {
-        let place = line.map(|line| format!("config.toml, line {line}: ")).unwrap_or_default();
-        Failure::new(Code::Configuration, format!("{place}{what}"), remedy)
+    let locate = |ConfigError { line, what, remedy }: ConfigError| {
+        let location = line.map(|line| format!("config.toml, line {line}: ")).unwrap_or_default();
+        Failure::new(Code::Configuration, format!("{location}{what}"), remedy)
     };
     let unusable = |error: std::io::Error| {
         let what = format!("{}: {error}.", path.display());
-        Failure::new(Code::Configuration, what, "Make it a file of your own.")
+        Failure::new(Code::Configuration, what, "Make sure that you can read and write it.")
     };
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unusable(error)),
     };
-    let mut edit = ConfigEdit::of(&text).map_err(told)?;
+    let mut edit = ConfigEdit::of(&text).map_err(locate)?;
     let before = edit.before().clone();
     let known: Vec<&str> =
         before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
     change(&mut edit).map_err(|mistake| match mistake.what.starts_with("There is no server") {
         true => lookup::unknown(name, known.iter().copied()),
-        false => told(mistake),
+        false => locate(mistake),
     })?;
     let (text, _) = edit.done().map_err(|mistake| {
-        // The line would be one of a file that is not written.
-        told(ConfigError { line: None, ..mistake })
+        // The line number would refer to text that was not written.
+        locate(ConfigError { line: None, ..mistake })
     })?;
-    // A link stays a link: what it leads to is rewritten.
-    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    private::write_private(&place, text.as_bytes()).map_err(unusable)
+    // Follow a symlink and rewrite its target.
+    let location = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    private::write_private(&location, text.as_bytes()).map_err(unusable)
 }
 
-/// What the gateway makes of it, once it has made something of it.
-async fn settled(control: &Control, name: &str, done: Change) -> Option<UpstreamStatus> {
+/// Waits until the gateway has applied the change. Returns the upstream, unless it was removed.
+async fn settled(control: &ControlClient, name: &str, done: Change) -> Option<UpstreamStatus> {
     let mut states = control.follow().await.ok()?;
     loop {
         let status = states.next().await?;
         let found = status.upstreams.into_iter().find(|upstream| upstream.name == name);
         match found {
             None if done == Change::Removed => return None,
-            Some(upstream) if done.is_seen_in(&upstream.link) => return Some(upstream),
+            Some(upstream) if done.is_applied(&upstream.link) => return Some(upstream),
             None | Some(_) => {}
         }
     }
 }
 
-fn tell(upstream: &UpstreamStatus) {
+fn print_result(upstream: &UpstreamStatus) {
     match &upstream.link {
         UpstreamState::Connected { .. } => {
             let tools = upstream.tool_count();
-            terminal::say(&format_args!("{} is connected: {tools}.", upstream.title));
+            terminal::print_message(&format_args!("{} is connected: {tools}.", upstream.title));
         }
-        UpstreamState::Down { failure, .. } => terminal::remark(failure),
+        UpstreamState::Down { failure, .. } => terminal::print_note(failure),
         UpstreamState::Off | UpstreamState::Connecting | UpstreamState::Paused { .. } => {}
     }
 }

@@ -1,13 +1,13 @@
-//! The upstream that a person named, or which one they may have meant.
+//! Finds the upstream that the user named, or suggests the one they may have meant.
 
-use evermoor_client::{Control, ControlError};
+use evermoor_client::{ControlClient, ControlError};
 use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
 
 use crate::suggest;
 
-/// The upstream of this name.
-pub(crate) async fn named(control: &Control, name: &str) -> Result<UpstreamStatus, Failure> {
+/// The upstream with this name.
+pub(crate) async fn named(control: &ControlClient, name: &str) -> Result<UpstreamStatus, Failure> {
     in_status(&control.status().await?, name).cloned()
 }
 
@@ -22,8 +22,12 @@ pub(crate) fn unknown<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
     Failure::new(Code::NotFound, format!("There is no server `{name}`."), remedy)
 }
 
-/// A refusal because of a name, with the name that may have been meant.
-pub(crate) async fn explain(control: &Control, error: ControlError, name: Option<&str>) -> Failure {
+/// The failure of a request. If the name is unknown, suggests another one.
+pub(crate) async fn explain(
+    control: &ControlClient,
+    error: ControlError,
+    name: Option<&str>,
+) -> Failure {
     let failure = Failure::from(error);
     match name {
         Some(name) if failure.code == Code::NotFound => {

@@ -1,4 +1,6 @@
-//! Commands about servers and their configuration: add, remove, call, restart, pause, config, secret.
+//! Commands about servers and their configuration. `entries`, `config` and `secret` change
+//! `config.toml` and the keychain; `call`, `pause` and `restart` ask the running gateway; `lookup`
+//! resolves the name that the user typed.
 
 pub(crate) mod call;
 pub(crate) mod config;

@@ -1,6 +1,6 @@
-//! `evermoor pause` and `evermoor resume`: leaving upstreams alone for a while.
+//! `evermoor pause` and `evermoor resume`.
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use crate::servers::lookup;
 use crate::terminal;
 
 pub(crate) fn run(paths: &Paths, upstream: Option<&str>, pause: bool) -> Exit {
-    let Some(control) = Control::find(paths) else {
+    let Some(control) = ControlClient::find(paths) else {
         return Exit::not_running();
     };
     let asked = run_async(async {
@@ -27,18 +27,16 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, pause: bool) -> Exit {
         Ok(Err(failure)) => return Exit::failed(&failure),
         Err(error) => return Exit::failure(&error),
     }
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print_json(serde_json::json!({ "upstream": upstream, "paused": pause }));
         return Exit::Ok;
     }
-    let (what, how) = (
-        upstream.map_or("Everything".to_owned(), |name| format!("`{name}`")),
-        if pause { "paused" } else { "looked after again" },
-    );
-    terminal::say(&format_args!("{what} is {how}."));
+    let what = upstream.map_or("all servers".to_owned(), |name| format!("`{name}`"));
+    let done = if pause { "Paused" } else { "Resumed" };
+    terminal::print_message(&format_args!("{done} {what}."));
     if pause {
         let resume = upstream.map_or_else(String::new, |name| format!(" {name}"));
-        terminal::remark(&format_args!("It stays so until `evermoor resume{resume}`."));
+        terminal::print_note(&format_args!("To resume, run `evermoor resume{resume}`."));
     }
     Exit::Ok
 }

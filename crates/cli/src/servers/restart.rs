@@ -1,7 +1,7 @@
-//! `evermoor restart`: bringing an upstream back, step by step.
+//! `evermoor restart`: restarts or reconnects an upstream and prints each step.
 
-use evermoor_client::Control;
-use evermoor_client::control::Following;
+use evermoor_client::ControlClient;
+use evermoor_client::control::StatusStream;
 use evermoor_core::api::{RestartProgress, Status};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
@@ -12,7 +12,7 @@ use crate::servers::lookup;
 use crate::terminal;
 
 pub(crate) fn run(paths: &Paths, upstream: &str) -> Exit {
-    let Some(control) = Control::find(paths) else {
+    let Some(control) = ControlClient::find(paths) else {
         return Exit::not_running();
     };
     match run_async(restart(&control, upstream)) {
@@ -22,9 +22,9 @@ pub(crate) fn run(paths: &Paths, upstream: &str) -> Exit {
     }
 }
 
-/// Restarts every upstream that is on, one after the other.
+/// Restarts every upstream that is not off or paused, one after the other.
 pub(crate) fn all(paths: &Paths) -> Exit {
-    let Some(control) = Control::find(paths) else {
+    let Some(control) = ControlClient::find(paths) else {
         return Exit::not_running();
     };
     let status = match run_async(control.status()) {
@@ -35,11 +35,11 @@ pub(crate) fn all(paths: &Paths) -> Exit {
     let on = status.upstreams.iter().filter(|one| !one.is_off() && !one.is_paused());
     let (mut exit, mut done) = (Exit::Ok, Vec::new());
     for upstream in on {
-        terminal::say(&format_args!("{}", upstream.title));
+        terminal::print_message(&format_args!("{}", upstream.title));
         match run_async(restart(&control, &upstream.name)) {
             Ok(Ok(restart)) => {
                 let failure = restart.as_ref().and_then(|one| one.end.as_ref()?.failure.clone());
-                if let (Some(failure), false) = (&failure, terminal::manner().json) {
+                if let (Some(failure), false) = (&failure, terminal::options().json) {
                     exit = Exit::failed(failure);
                 }
                 done.push(serde_json::json!({ "upstream": upstream.name, "restart": restart }));
@@ -48,7 +48,7 @@ pub(crate) fn all(paths: &Paths) -> Exit {
             Err(error) => return Exit::failure(&error),
         }
     }
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print_json(serde_json::json!({ "restarts": done }));
     }
     exit
@@ -56,7 +56,7 @@ pub(crate) fn all(paths: &Paths) -> Exit {
 
 fn conclude(upstream: &str, restart: Option<RestartProgress>) -> Exit {
     let failure = restart.as_ref().and_then(|restart| restart.end.as_ref()?.failure.clone());
-    if terminal::manner().json {
+    if terminal::options().json {
         terminal::print_json(serde_json::json!({ "upstream": upstream, "restart": restart }));
         return if failure.is_some() { Exit::Failure } else { Exit::Ok };
     }
@@ -66,44 +66,47 @@ fn conclude(upstream: &str, restart: Option<RestartProgress>) -> Exit {
     }
 }
 
-/// Restarts it, and follows the restart to its end if it is one of an application.
-async fn restart(control: &Control, upstream: &str) -> Result<Option<RestartProgress>, Failure> {
-    let json = terminal::manner().json;
-    // Nothing is missed by one who listens before.
+/// Restarts an upstream. If it is an application, follows the restart to its end.
+async fn restart(
+    control: &ControlClient,
+    upstream: &str,
+) -> Result<Option<RestartProgress>, Failure> {
+    let json = terminal::options().json;
+    // Subscribe first, so that no step is missed.
     let mut states = control.follow().await?;
     let begun = match control.restart_upstream(upstream).await {
         Ok(begun) => begun,
         Err(error) => return Err(lookup::explain(control, error, Some(upstream)).await),
     };
     let Some(number) = begun else {
-        terminal::say(&format_args!("The connection to `{upstream}` is made anew."));
+        terminal::print_message(&format_args!("Reconnecting to `{upstream}`."));
         return Ok(None);
     };
-    let mut said = 0;
+    let mut printed = 0;
     loop {
         let restart = next(&mut states, upstream, number).await?;
-        let steps = restart.steps.get(said..).unwrap_or_default();
+        let steps = restart.steps.get(printed..).unwrap_or_default();
         for step in steps.iter().filter(|_| !json) {
             let seconds = step.at.saturating_sub(restart.began) as f64 / 1000.0;
-            terminal::say(&format_args!("{seconds:6.1} s  {}", step.what));
+            terminal::print_message(&format_args!("{seconds:6.1} s  {}", step.what));
         }
-        said = restart.steps.len();
+        printed = restart.steps.len();
         if restart.end.is_some() {
             return Ok(Some(restart));
         }
     }
 }
 
-/// What the next state says of this restart.
+/// The next state of this restart.
 async fn next(
-    states: &mut Following,
+    states: &mut StatusStream,
     upstream: &str,
     number: u64,
 ) -> Result<RestartProgress, Failure> {
     loop {
         let Some(Status { upstreams, .. }) = states.next().await else {
-            let what = "The gateway ended while the restart was under way.";
-            return Err(Failure::new(Code::ConnectionLost, what, "See `evermoor status`."));
+            let what = "The gateway stopped during the restart.";
+            return Err(Failure::new(Code::ConnectionLost, what, "Run `evermoor status`."));
         };
         let seen = upstreams.into_iter().find(|one| one.name == upstream);
         let restart = seen.and_then(|one| one.app?.restart);

@@ -1,11 +1,11 @@
-//! `evermoor secret`: what upstreams need and nobody may read, in the keychain of the system.
+//! `evermoor secret`: manages the upstreams' secrets in the system's keychain.
 //!
-//! A value comes from a prompt or from standard input. It is never an argument, because every
-//! program on the machine can read those.
+//! A value comes from a prompt or from stdin. It is never an argument, because every program on the
+//! machine can read those.
 
 use std::io::{IsTerminal as _, Read as _};
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::config::{Config, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::redact;
@@ -21,11 +21,11 @@ use crate::exit::Exit;
 use crate::inspect::status::run_async;
 use crate::terminal::{self, Palette};
 
-/// A value is not longer than this.
-const LONGEST: u64 = 64 << 10;
+/// The longest value, in bytes.
+const MAX_VALUE: u64 = 64 << 10;
 
 pub(crate) fn run(paths: &Paths, action: SecretAction) -> Exit {
-    let json = terminal::manner().json;
+    let json = terminal::options().json;
     let keychain = Keychain::system_default(Prompting::Allowed);
     let done = match action {
         SecretAction::Set { name } => set(paths, &keychain, &name, json),
@@ -42,28 +42,28 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     check(name)?;
     let value = read_value(name)?;
     ask(keychain.set(name, value.reveal()))?;
-    let users = tell(paths, name);
+    let users = notify_gateway(paths, name);
     let hidden = value.reveal().trim().len() >= redact::MIN_SECRET_LENGTH;
     if json {
-        let said =
+        let data =
             serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
-        terminal::print_json(said);
+        terminal::print_json(data);
         return Ok(());
     }
     let good = Palette::for_output().good;
-    terminal::print(&format_args!("{good}`{name}` is in the keychain.{good:#}"));
+    terminal::print(&format_args!("{good}Stored `{name}` in the keychain.{good:#}"));
     if !hidden {
-        terminal::remark(&format_args!(
-            "It is shorter than {} characters, and texts have such words by chance: if a server \
-             prints it, it is not taken out of the log. Use a longer one if you can.",
+        terminal::print_note(&format_args!(
+            "It is shorter than {} characters. If a server prints it, Evermoor cannot hide it in \
+             the log. Use a longer one if you can.",
             redact::MIN_SECRET_LENGTH
         ));
     }
     match users.as_slice() {
-        [] => terminal::remark(&format_args!(
-            "Write `${{keyring:{name}}}` in `headers`, `url` or `env` of an upstream to use it."
+        [] => terminal::print_note(&format_args!(
+            "To use it, write `${{keyring:{name}}}` in a server's `headers`, `url` or `env`."
         )),
-        users => terminal::remark(&format_args!("Connecting anew: {}.", users.join(", "))),
+        users => terminal::print_note(&format_args!("Reconnecting: {}.", users.join(", "))),
     }
     Ok(())
 }
@@ -85,7 +85,9 @@ fn list(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if rows.is_empty() {
-        terminal::remark(&"There are none. `evermoor secret set NAME` keeps one.");
+        terminal::print_note(
+            &"There are no secrets. To store one, run `evermoor secret set NAME`.",
+        );
     }
     let cells = |(name, set, users): &(String, bool, Vec<String>)| {
         let state = if *set { "set" } else { "not set" };
@@ -105,7 +107,7 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
     check(name)?;
     if !ask(keychain.delete(name))? {
         let what = format!("There is no secret `{name}`.");
-        return Err(Failure::new(Code::NotFound, what, "See `evermoor secret list`."));
+        return Err(Failure::new(Code::NotFound, what, "Run `evermoor secret list` to list them."));
     }
     let users = users(&config(paths), name);
     if json {
@@ -113,10 +115,10 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
         return Ok(());
     }
     let good = Palette::for_output().good;
-    terminal::print(&format_args!("{good}`{name}` is gone from the keychain.{good:#}"));
+    terminal::print(&format_args!("{good}Removed `{name}` from the keychain.{good:#}"));
     if !users.is_empty() {
         let users = users.join(", ");
-        terminal::remark(&format_args!("It is still referred to by {users}."));
+        terminal::print_note(&format_args!("These servers still refer to it: {users}."));
     }
     Ok(())
 }
@@ -126,24 +128,23 @@ fn check(name: &str) -> Result<(), Failure> {
         .map_err(|bad| Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
 }
 
-/// The value, typed by a person who does not see it, or piped in.
+/// Reads the value from a hidden prompt or from stdin.
 fn read_value(name: &str) -> Result<Secret, Failure> {
     let unread = |error: std::io::Error| {
         let what = format!("The value cannot be read: {error}.");
-        Failure::new(Code::Refused, what, "Type it at the prompt, or give it on standard input.")
+        Failure::new(Code::Refused, what, "Type it at the prompt, or pipe it to stdin.")
     };
     let value = if std::io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("Value of `{name}` (it is not shown): "))
-            .map_err(unread)?
+        rpassword::prompt_password(format!("Value of `{name}` (hidden): ")).map_err(unread)?
     } else {
         let mut value = String::new();
-        std::io::stdin().take(LONGEST).read_to_string(&mut value).map_err(unread)?;
+        std::io::stdin().take(MAX_VALUE).read_to_string(&mut value).map_err(unread)?;
         value
     };
     match value.trim_end_matches(['\r', '\n']) {
         "" => {
             let what = "The value is empty.";
-            let remedy = "Type it at the prompt, or give it on standard input.";
+            let remedy = "Type it at the prompt, or pipe it to stdin.";
             Err(Failure::new(Code::Refused, what, remedy))
         }
         value => Ok(Secret::new(value)),
@@ -157,16 +158,16 @@ fn ask<T>(question: impl Future<Output = Result<T, KeychainError>>) -> Result<T,
     }
 }
 
-/// Tells a running gateway, which connects anew whoever uses it. Where none runs, nobody does.
-fn tell(paths: &Paths, name: &str) -> Vec<String> {
-    let Some(control) = Control::find(paths) else { return Vec::new() };
+/// Reports the change to a running gateway. Returns the upstreams that reconnect.
+fn notify_gateway(paths: &Paths, name: &str) -> Vec<String> {
+    let Some(control) = ControlClient::find(paths) else { return Vec::new() };
     match run_async(control.secret_changed(name)) {
         Ok(Ok(users)) => users,
         Ok(Err(_)) | Err(_) => Vec::new(),
     }
 }
 
-/// What is configured, as far as it can be read.
+/// The configuration; the default if it cannot be read.
 fn config(paths: &Paths) -> Config {
     file::read(&paths.config).ok().flatten().unwrap_or_default()
 }
@@ -182,7 +183,7 @@ fn users(config: &Config, name: &str) -> Vec<String> {
     all(config).filter(refers).map(|upstream| upstream.name.to_string()).collect()
 }
 
-/// What is referred to and not among what is kept.
+/// The secrets that upstreams refer to but the keychain does not have.
 fn missing(config: &Config, kept: &[String]) -> Vec<String> {
     let mut missing: Vec<String> = all(config)
         .flat_map(|upstream| upstream.transport.references())

@@ -1,4 +1,7 @@
-//! What goes to the terminal: data to standard output, words about it to standard error.
+//! Output to the terminal: data goes to stdout, everything else to stderr.
+//!
+//! [`table`] lays out columns and paragraphs, [`progress`] shows a temporary line, and [`screen`]
+//! redraws a live view. All output of the commands goes through this folder.
 
 #![expect(clippy::disallowed_methods, reason = "this is the place that prints")]
 
@@ -16,79 +19,78 @@ pub(crate) use progress::Progress;
 pub(crate) use screen::Screen;
 pub(crate) use table::{columns, fit, indented, wrap};
 
-/// How a person wants to be spoken to.
+/// The output options of the command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Manner {
-    /// Data and failures only.
+pub(crate) struct OutputOptions {
+    /// Print only data and errors.
     pub(crate) quiet: bool,
-    /// Data for programs: failures too.
+    /// Print data and errors as JSON.
     pub(crate) json: bool,
     pub(crate) no_color: bool,
-    /// Every question is answered with yes.
+    /// Answer yes to every question.
     pub(crate) yes: bool,
-    /// How the program works goes to standard error.
+    /// Print debug output to stderr.
     pub(crate) verbose: bool,
 }
 
-static MANNER: OnceLock<Manner> = OnceLock::new();
+static OPTIONS: OnceLock<OutputOptions> = OnceLock::new();
 
-/// Says how a person wants to be spoken to, once and for all.
-pub(crate) fn behave(manner: Manner) {
-    let _ = MANNER.set(manner);
+/// Sets the options, once per process.
+pub(crate) fn configure(options: OutputOptions) {
+    let _ = OPTIONS.set(options);
 }
 
-pub(crate) fn manner() -> Manner {
-    MANNER.get().copied().unwrap_or_default()
+pub(crate) fn options() -> OutputOptions {
+    OPTIONS.get().copied().unwrap_or_default()
 }
 
-/// Prints a line of data. A reader that went away is no failure.
+/// Prints a line of data. A closed pipe is not an error.
 pub(crate) fn print(line: &dyn Display) {
-    if !screen::takes(line) {
-        progress::make_way();
+    if !screen::capture(line) {
+        progress::clear();
         let _ = writeln!(std::io::stdout(), "{line}");
     }
 }
 
-/// Prints bytes as they are. A reader that went away is no failure.
+/// Prints bytes unchanged. A closed pipe is not an error.
 pub(crate) fn print_raw(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
 
-/// Prints data for a program, as an object that says which form it has.
+/// Prints a JSON object with its schema version.
 pub(crate) fn print_json(mut data: serde_json::Value) {
     data["schema"] = 1.into();
     print(&data);
 }
 
-/// Prints what was done: for a person, not for a program.
-pub(crate) fn say(text: &dyn Display) {
-    if !manner().quiet && !manner().json {
+/// Prints what was done. Silent with `--quiet` and `--json`.
+pub(crate) fn print_message(text: &dyn Display) {
+    if !options().quiet && !options().json {
         print(text);
     }
 }
 
-/// Prints what a person should know about the data.
-pub(crate) fn remark(text: &dyn Display) {
-    if manner().quiet {
+/// Prints a remark to stderr. Silent with `--quiet`.
+pub(crate) fn print_note(text: &dyn Display) {
+    if options().quiet {
         return;
     }
     let style = paint(Style::new().dimmed(), std::io::stderr().is_terminal());
-    progress::make_way();
+    progress::clear();
     let text = for_stderr(&text.to_string());
     let _ = writeln!(std::io::stderr(), "{style}{text}{style:#}");
 }
 
-/// Prints what went wrong.
-pub(crate) fn complain(why: &dyn Display) {
+/// Prints an error to stderr.
+pub(crate) fn print_error(why: &dyn Display) {
     let style = paint(AnsiColor::Red.on_default(), std::io::stderr().is_terminal());
-    progress::make_way();
+    progress::clear();
     let text = for_stderr(&format!("error: {why}"));
     let text = text.strip_prefix("error:").unwrap_or(&text);
     let _ = writeln!(std::io::stderr(), "{style}error:{style:#}{text}");
 }
 
-/// Sentences broken between words, where a terminal would break them anywhere. What is indented is
-/// no sentence.
+/// Wraps sentences between words. Indented lines stay as they are.
 fn for_stderr(text: &str) -> String {
     let seen = terminal_size::terminal_size_of(std::io::stderr());
     let Some((width, _)) = seen else { return text.to_owned() };
@@ -101,9 +103,9 @@ fn for_stderr(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Asks a question that is answered with yes or no. Where nobody can answer, the answer is no.
+/// Asks a yes-or-no question. Without a terminal, the answer is no.
 pub(crate) fn confirm(question: &str) -> bool {
-    if manner().yes {
+    if options().yes {
         return true;
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -115,23 +117,26 @@ pub(crate) fn confirm(question: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// Whether somebody looks at what is printed.
+/// Whether stdout is a terminal.
 pub(crate) fn is_watched() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// How many characters fit into a line of standard output; no limit where nobody looks at it.
+/// The width of the terminal in characters; unlimited if stdout is not a terminal.
 pub(crate) fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let seen = || is_watched().then(seen).flatten();
-    told.or_else(seen).filter(|width| *width > 0).map_or(usize::MAX, |width| width.max(NARROWEST))
+    columns
+        .or_else(seen)
+        .filter(|width| *width > 0)
+        .map_or(usize::MAX, |width| width.max(NARROWEST))
 }
 
-/// A narrower terminal breaks the lines itself.
+/// Narrower terminals wrap lines themselves.
 const NARROWEST: usize = 30;
 
-/// Colours for standard output, or none where they would be noise.
+/// Colours for stdout; none if it is not a terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Palette {
     pub(crate) good: Style,
@@ -154,7 +159,7 @@ impl Palette {
     }
 }
 
-/// A unified diff: what comes, what goes, and where.
+/// Colours a unified diff.
 pub(crate) fn painted(diff: &str) -> String {
     let Palette { good, bad, strong, quiet, .. } = Palette::for_output();
     let paint = |line: &str| {
@@ -170,7 +175,7 @@ pub(crate) fn painted(diff: &str) -> String {
     diff.lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-/// A sentence, and quietly behind it or, where there is no room, under it, what it is about.
+/// A sentence followed by a dimmed detail, which moves to the next line if it does not fit.
 pub(crate) fn about(mark: &dyn Display, sentence: &str, what: &str) -> String {
     let (quiet, width) = (Palette::for_output().quiet, width());
     let room = sentence.chars().count() + what.chars().count() + 3 <= width;
@@ -185,9 +190,9 @@ pub(crate) fn about(mark: &dyn Display, sentence: &str, what: &str) -> String {
 
 /// Whether colours are wanted at all.
 pub(crate) fn wants_colour() -> bool {
-    let silent = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
-    !manner().no_color && !silent("NO_COLOR") && !dumb
+    !options().no_color && !is_set("NO_COLOR") && !dumb
 }
 
 fn paint(style: Style, terminal: bool) -> Style {

@@ -1,25 +1,24 @@
-//! What is under way, on a line of standard error that goes away when it is done, or when something
-//! else is said.
+//! A progress line on stderr that disappears when the work is done or something else is printed.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::manner;
+use super::options;
 
-/// Whether the line stands there now.
-static STANDS: AtomicBool = AtomicBool::new(false);
+/// Whether the line is visible.
+static VISIBLE: AtomicBool = AtomicBool::new(false);
 
-/// Shown until it is dropped, if somebody looks.
+/// A progress line, visible until dropped. Shown only on a terminal.
 #[must_use]
 pub(crate) struct Progress(());
 
 impl Progress {
     pub(crate) fn show(what: &str) -> Self {
-        let manner = manner();
-        if std::io::stderr().is_terminal() && !manner.quiet && !manner.json {
+        let options = options();
+        if std::io::stderr().is_terminal() && !options.quiet && !options.json {
             let _ = write!(std::io::stderr(), "{what} …");
             let _ = std::io::stderr().flush();
-            STANDS.store(true, Ordering::Relaxed);
+            VISIBLE.store(true, Ordering::Relaxed);
         }
         Self(())
     }
@@ -27,13 +26,13 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        make_way();
+        clear();
     }
 }
 
-/// Takes the line away, so that something else can be said in its place.
-pub(super) fn make_way() {
-    if STANDS.swap(false, Ordering::Relaxed) {
+/// Clears the line, so that something else can be printed.
+pub(super) fn clear() {
+    if VISIBLE.swap(false, Ordering::Relaxed) {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
         let _ = std::io::stderr().flush();
     }

@@ -1,56 +1,55 @@
-//! A picture that is drawn again and again in the same place, without flicker.
+//! A live view that is redrawn in place, without flicker.
 //!
-//! It has the other screen of the terminal for itself, so nothing of what a person did before is
-//! scrolled away. Each picture is written at once, over the one before. The last one stays in view
-//! when it is over.
+//! It uses the terminal's alternate screen, so the user's scrollback stays intact. Each frame is
+//! written at once over the one before. The last frame is printed to the main screen at the end.
 
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use super::{is_watched, manner};
+use super::{is_watched, options};
 
 thread_local! {
-    /// What was printed of the picture so far, while one is drawn.
-    static PICTURE: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The lines of the frame that is being drawn.
+    static FRAME: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Takes a line into the picture; `false` if none is being drawn.
-pub(super) fn takes(line: &dyn std::fmt::Display) -> bool {
-    PICTURE.with_borrow_mut(|picture| match picture {
-        Some(picture) => {
-            picture.push_str(&format!("{line}\n"));
+/// Adds a line to the frame. Returns `false` if no frame is being drawn.
+pub(super) fn capture(line: &dyn std::fmt::Display) -> bool {
+    FRAME.with_borrow_mut(|frame| match frame {
+        Some(frame) => {
+            frame.push_str(&format!("{line}\n"));
             true
         }
         None => false,
     })
 }
 
-/// The place where pictures are drawn. Where nobody looks, they follow each other.
+/// The live view. If stdout is not a terminal, frames are printed one after the other.
 pub(crate) struct Screen {
     on: bool,
     last: String,
 }
 
-const OTHER_SCREEN: &str = "\x1b[?1049h\x1b[?25l";
-const USUAL_SCREEN: &str = "\x1b[?25h\x1b[?1049l";
+const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[?25l";
+const MAIN_SCREEN: &str = "\x1b[?25h\x1b[?1049l";
 
 impl Screen {
     pub(crate) fn open() -> Self {
-        let on = is_watched() && !manner().json;
+        let on = is_watched() && !options().json;
         if on {
-            show(OTHER_SCREEN);
+            show(ALTERNATE_SCREEN);
         }
         Self { on, last: String::new() }
     }
 
-    /// Draws what this prints in the place of what was there.
+    /// Draws what `print` prints over the frame before.
     pub(crate) fn draw<T>(&mut self, print: impl FnOnce() -> T) -> T {
         if !self.on {
             return print();
         }
-        PICTURE.set(Some(String::new()));
+        FRAME.set(Some(String::new()));
         let printed = print();
-        self.last = PICTURE.take().unwrap_or_default();
+        self.last = FRAME.take().unwrap_or_default();
         let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
         show(&over(&self.last, height.unwrap_or(usize::MAX)));
         printed
@@ -60,7 +59,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.on {
-            show(USUAL_SCREEN);
+            show(MAIN_SCREEN);
             show(&self.last);
         }
     }
@@ -72,9 +71,9 @@ fn show(text: &str) {
     let _ = out.flush();
 }
 
-/// A picture that is drawn over another: every line takes the rest of its row with it.
-fn over(picture: &str, height: usize) -> String {
-    let lines: Vec<&str> = picture.lines().collect();
+/// The escape sequences that draw a frame over another, clearing the rest of each row.
+fn over(frame: &str, height: usize) -> String {
+    let lines: Vec<&str> = frame.lines().collect();
     let hidden = lines.len().saturating_sub(height);
     let shown = if hidden > 0 { height.saturating_sub(1) } else { lines.len() };
     let more = (hidden > 0).then(|| format!("… {} more lines", lines.len() - shown));
@@ -88,18 +87,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_covers_the_one_before_and_never_scrolls() {
+    fn a_frame_covers_the_one_before_and_never_scrolls() {
         assert_eq!(over("a\nb\n", 9), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J");
         assert_eq!(over("a\nb\n", 2), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J");
         assert_eq!(over("a\nb\nc\n", 2), "\x1b[Ha\x1b[K\r\n… 2 more lines\x1b[K\x1b[J");
     }
 
     #[test]
-    fn what_is_printed_is_taken_only_while_a_picture_is_drawn() {
-        assert!(!takes(&"before"));
-        PICTURE.set(Some(String::new()));
-        assert!(takes(&"inside"));
-        assert_eq!(PICTURE.take().as_deref(), Some("inside\n"));
-        assert!(!takes(&"after"));
+    fn output_is_captured_only_while_a_frame_is_drawn() {
+        assert!(!capture(&"before"));
+        FRAME.set(Some(String::new()));
+        assert!(capture(&"inside"));
+        assert_eq!(FRAME.take().as_deref(), Some("inside\n"));
+        assert!(!capture(&"after"));
     }
 }

@@ -1,12 +1,12 @@
-//! Rows and paragraphs that fit the terminal.
+//! Columns and paragraphs that fit the terminal.
 
 /// The space between two columns.
 const GAP: usize = 3;
-/// A column is not made narrower than this, as long as another one can be.
+/// Columns are not made narrower than this as long as others can be.
 const LEAST: usize = 8;
 
-/// Lays out rows as columns, each as wide as its widest cell, and no line wider than `width`: the
-/// widest columns are cut first.
+/// Lays out rows as columns, each as wide as its widest cell. If a line would be wider than `width`,
+/// the widest columns are cut first.
 pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |column: usize| {
@@ -23,7 +23,7 @@ pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Makes columns fit: the widest give first, then the last ones go.
+/// Makes columns fit: first cuts the widest, then drops the last ones.
 fn shrink(widths: &mut [usize], width: usize) {
     let total = |widths: &[usize]| {
         let shown = widths.iter().filter(|width| **width > 0);
@@ -35,7 +35,7 @@ fn shrink(widths: &mut [usize], width: usize) {
         else {
             break;
         };
-        // The last of the widest is cut: what is first says most.
+        // Cut the last of the widest, because the first columns matter most.
         let at = widths.iter().rposition(|found| *found == widest).unwrap_or(0);
         let next = widths.iter().skip(1).filter(|found| **found < widest).max().copied();
         let floor = next.unwrap_or(LEAST).max(LEAST);
@@ -53,7 +53,7 @@ fn shrink(widths: &mut [usize], width: usize) {
     }
 }
 
-/// A text in at most `width` characters; `…` says that something is missing.
+/// Cuts a text to `width` characters and marks the cut with `…`.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so_and_the_name_stays() {
+    fn a_cut_is_marked_and_the_name_stays() {
         assert_eq!(
             columns(&rows(), 60),
             [
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_broken_between_words() {
+    fn a_long_text_is_wrapped_between_words() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(indented("one two three", 2, 10), "  one two\n  three");
     }

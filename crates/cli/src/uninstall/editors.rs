@@ -1,47 +1,51 @@
-//! Taking Evermoor out of the editors that it was put into, wherever their files are.
+//! Removes Evermoor from every editor that it was added to.
 
 use evermoor_core::failure::Failure;
 use evermoor_setup::UserEditors;
 
-use super::Done;
+use super::StepOutcome;
 use crate::editors::import;
 use crate::editors::setup;
-use crate::editors::setup::{Outcome, What};
-use crate::gateway::serve::Place;
+use crate::editors::setup::{EditorOutcome, OutcomeKind};
+use crate::gateway::serve::Instance;
 
-/// Puts back what an import pointed at us, then undoes every record of a file that we wrote to.
-pub(super) fn undo(place: &Place) -> Vec<Done> {
-    let Some(user_editors) = UserEditors::here(&place.paths) else { return vec![Done::Nothing] };
-    let mut done = match import::put_editors_back(place, &user_editors) {
+/// Undoes the import in the editors, then every change in the setup journal.
+pub(super) fn undo(instance: &Instance) -> Vec<StepOutcome> {
+    let Some(user_editors) = UserEditors::here(&instance.paths) else {
+        return vec![StepOutcome::Nothing];
+    };
+    let mut done = match import::put_editors_back(instance, &user_editors) {
         Ok(files) => files
             .iter()
             .map(|file| {
                 let file = file.display();
-                Done::Undone(format!("The servers in {file} are what they were before the import."))
+                StepOutcome::Undone(format!("Restored the servers in {file}."))
             })
             .collect(),
-        Err(failure) => vec![Done::Failed(failure)],
+        Err(failure) => vec![StepOutcome::Failed(failure)],
     };
-    done.extend(setup::undo_everything(&user_editors, &place.paths).into_iter().map(told));
+    done.extend(
+        setup::undo_everything(&user_editors, &instance.paths).into_iter().map(step_outcome),
+    );
     done
 }
 
-fn told(outcome: Outcome) -> Done {
+fn step_outcome(outcome: EditorOutcome) -> StepOutcome {
     let path = outcome.path.unwrap_or_default();
     match outcome.what {
-        What::Undone => {
-            Done::Undone(format!("{} is as it was before ({path}).", outcome.client.title))
+        OutcomeKind::Undone => {
+            StepOutcome::Undone(format!("Restored {} ({path}).", outcome.client.title))
         }
-        What::Failed { why, .. } => {
-            let remedy = format!("Or take the entry `evermoor` out of {path} yourself.");
+        OutcomeKind::Failed { why, .. } => {
+            let remedy = format!("Or remove the entry `evermoor` from {path} yourself.");
             let remedy = format!("{} {remedy}", why.remedy);
-            Done::Failed(Failure { remedy, ..why })
+            StepOutcome::Failed(Failure { remedy, ..why })
         }
-        What::NothingToUndo
-        | What::Connected { .. }
-        | What::Already
-        | What::Would(_)
-        | What::Paste { .. }
-        | What::ByHand => Done::Nothing,
+        OutcomeKind::NothingToUndo
+        | OutcomeKind::Connected { .. }
+        | OutcomeKind::Already
+        | OutcomeKind::Would(_)
+        | OutcomeKind::Paste { .. }
+        | OutcomeKind::ByHand => StepOutcome::Nothing,
     }
 }

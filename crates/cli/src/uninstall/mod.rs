@@ -1,4 +1,5 @@
-//! `evermoor uninstall`: undoes everything that Evermoor changed on this machine, and says what it did.
+//! `evermoor uninstall`: undoes everything that Evermoor changed on this machine. [`steps`] lists
+//! the steps in order; [`editors`] restores the editors.
 
 mod editors;
 mod steps;
@@ -7,56 +8,58 @@ use evermoor_core::failure::Failure;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::terminal::{self, Palette};
 
-/// What became of one step.
-pub(crate) enum Done {
+/// The outcome of one step.
+pub(crate) enum StepOutcome {
     Undone(String),
     /// There was nothing to undo.
     Nothing,
     Failed(Failure),
 }
 
-pub(crate) fn run(place: &Place, keep_data: bool) -> Exit {
+pub(crate) fn run(instance: &Instance, keep_data: bool) -> Exit {
     let data = if keep_data {
-        "Your configuration, history, tokens and secrets stay."
+        "Your configuration, history, tokens and secrets are kept."
     } else {
-        "Your configuration, history, tokens and secrets are removed, too (--keep-data keeps them)."
+        "Your configuration, history, tokens and secrets are deleted too (--keep-data keeps them)."
     };
     let question = format!(
-        "This stops Evermoor, takes it out of your editors and out of what starts at login. {data} Go on?"
+        "This stops Evermoor, removes it from your editors, and removes it from login. {data} Continue?"
     );
     if !terminal::confirm(&question) {
-        return Exit::usage(&"Nothing was changed. Say --yes to go on without a question.");
+        return Exit::usage(&"Nothing was changed. To skip the question, use --yes.");
     }
-    let done = steps::all(place, keep_data);
-    let failed = done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
-    if terminal::manner().json {
-        let told = done.iter().map(|(step, done)| match done {
-            Done::Undone(what) => json!({ "step": step, "done": true, "what": what }),
-            Done::Nothing => json!({ "step": step, "done": false }),
-            Done::Failed(failure) => json!({ "step": step, "done": false, "error": failure }),
+    let done = steps::all(instance, keep_data);
+    let failed = done.iter().any(|(_, done)| matches!(done, StepOutcome::Failed(_)));
+    if terminal::options().json {
+        let steps = done.iter().map(|(step, done)| match done {
+            StepOutcome::Undone(what) => json!({ "step": step, "done": true, "what": what }),
+            StepOutcome::Nothing => json!({ "step": step, "done": false }),
+            StepOutcome::Failed(failure) => {
+                json!({ "step": step, "done": false, "error": failure })
+            }
         });
-        terminal::print_json(json!({ "steps": told.collect::<Vec<_>>() }));
+        terminal::print_json(json!({ "steps": steps.collect::<Vec<_>>() }));
     } else {
         let Palette { good, bad, quiet, .. } = Palette::for_output();
         for (_, done) in &done {
             match done {
-                Done::Undone(what) => {
+                StepOutcome::Undone(what) => {
                     let tick = format!("{good}✓{good:#}");
-                    terminal::say(&terminal::about(&tick, what, ""));
+                    terminal::print_message(&terminal::about(&tick, what, ""));
                 }
-                Done::Nothing => {}
-                Done::Failed(why) => {
+                StepOutcome::Nothing => {}
+                StepOutcome::Failed(why) => {
                     let cross = format!("{bad}✗{bad:#}");
                     terminal::print(&terminal::about(&cross, &why.to_string(), ""));
                 }
             }
         }
         let program = std::env::current_exe().unwrap_or_else(|_| "evermoor".into());
-        terminal::say(&format_args!(
-            "{quiet}What is left is the program itself: {}{quiet:#}",
+        terminal::print_message(&format_args!(
+            "{quiet}Only the program itself is left: {}{quiet:#}",
             program.display()
         ));
     }

@@ -1,53 +1,53 @@
-//! What is undone, in the order in which nothing is put back by what is still there.
+//! The steps of `evermoor uninstall`, ordered so that nothing restores what an earlier step removed.
 
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::keychain::{Keychain, KeychainError, Prompting};
 use evermoor_platform::startup::login;
 use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::ServiceState;
 
-use super::{Done, editors};
-use crate::gateway::serve::Place;
+use super::{StepOutcome, editors};
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal::Progress;
 
-const END_LIMIT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
-    let progress = Progress::show("Undoing");
-    let mut done: Vec<(&'static str, Done)> =
-        editors::undo(place).into_iter().map(|done| ("editors", done)).collect();
+pub(super) fn all(instance: &Instance, keep_data: bool) -> Vec<(&'static str, StepOutcome)> {
+    let progress = Progress::show("Uninstalling");
+    let mut done: Vec<(&'static str, StepOutcome)> =
+        editors::undo(instance).into_iter().map(|done| ("editors", done)).collect();
     done.extend([
-        ("login", login(place.home.as_deref())),
-        ("service", service(place)),
-        ("gateway", gateway(place)),
+        ("login", login(instance.home.as_deref())),
+        ("service", service(instance)),
+        ("gateway", gateway(instance)),
     ]);
     if !keep_data {
-        done.push(("secrets", secrets(place.home.as_deref())));
+        done.push(("secrets", secrets(instance.home.as_deref())));
     }
-    // What could not be undone needs the record of it.
-    let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
+    // If a step failed, keep the data: undoing it later needs the journal.
+    let undone = !done.iter().any(|(_, done)| matches!(done, StepOutcome::Failed(_)));
     if !keep_data && undone {
-        done.push(("data", data(place)));
+        done.push(("data", data(instance)));
     }
     drop(progress);
     done
 }
 
-fn failed(what: String) -> Done {
-    Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
+fn failed(what: String) -> StepOutcome {
+    StepOutcome::Failed(Failure::new(Code::Internal, what, "Try again, or undo it yourself."))
 }
 
-/// What is in the keychain. A second Evermoor, in a folder of its own, leaves it to the first.
-fn secrets(home: Option<&Path>) -> Done {
+/// Removes the secrets. An instance with its own `--home` leaves them to the default one.
+fn secrets(home: Option<&Path>) -> StepOutcome {
     if home.is_some() {
-        return Done::Nothing;
+        return StepOutcome::Nothing;
     }
     let keychain = Keychain::system_default(Prompting::Allowed);
     let removed = run_async(async {
@@ -62,48 +62,50 @@ fn secrets(home: Option<&Path>) -> Done {
         Ok(names.len())
     });
     match removed {
-        Ok(Ok(0)) => Done::Nothing,
-        Ok(Ok(1)) => Done::Undone("1 secret is removed from the keychain.".into()),
-        Ok(Ok(many)) => Done::Undone(format!("{many} secrets are removed from the keychain.")),
-        Ok(Err(error)) => failed(format!("Secrets stay in the keychain: {error}.")),
-        Err(error) => failed(format!("Secrets stay in the keychain: {error}.")),
+        Ok(Ok(0)) => StepOutcome::Nothing,
+        Ok(Ok(1)) => StepOutcome::Undone("Removed 1 secret from the keychain.".into()),
+        Ok(Ok(many)) => StepOutcome::Undone(format!("Removed {many} secrets from the keychain.")),
+        Ok(Err(error)) => failed(format!("The secrets could not be removed: {error}.")),
+        Err(error) => failed(format!("The secrets could not be removed: {error}.")),
     }
 }
 
-/// The tray is started at login no longer.
-fn login(home: Option<&Path>) -> Done {
-    // A second Evermoor, in a folder of its own, has no tray.
+/// Removes the tray's login entry.
+fn login(home: Option<&Path>) -> StepOutcome {
+    // An instance with its own `--home` has no tray.
     if home.is_some() {
-        return Done::Nothing;
+        return StepOutcome::Nothing;
     }
     match run_async(login::remove()).flatten() {
-        Ok(None) => Done::Nothing,
-        Ok(Some(place)) => Done::Undone(format!("The tray starts at login no longer ({place}).")),
-        Err(error) => failed(format!("What starts the tray at login stays: {error}.")),
+        Ok(None) => StepOutcome::Nothing,
+        Ok(Some(location)) => {
+            StepOutcome::Undone(format!("The tray no longer starts at login ({location})."))
+        }
+        Err(error) => failed(format!("The login entry could not be removed: {error}.")),
     }
 }
 
-fn service(place: &Place) -> Done {
+fn service(instance: &Instance) -> StepOutcome {
     let undone = run_async(async {
-        let ours = crate::gateway::service::described(place)?;
+        let ours = crate::gateway::service::described(instance)?;
         if service::state().await == ServiceState::NotInstalled || !is_of(&ours) {
             return Ok(None);
         }
         service::uninstall().await.map(Some)
     });
     match undone.flatten() {
-        Ok(None) => Done::Nothing,
+        Ok(None) => StepOutcome::Nothing,
         Ok(Some(service::ServiceResult::Well | service::ServiceResult::NoManager)) => {
-            Done::Undone("The system starts Evermoor no longer.".into())
+            StepOutcome::Undone("Removed the service.".into())
         }
         Ok(Some(service::ServiceResult::Refused(why))) => {
-            failed(format!("The system's service manager refused: {why}."))
+            failed(format!("The system's service manager reported an error: {why}."))
         }
         Err(error) => failed(format!("The service could not be removed: {error}.")),
     }
 }
 
-/// Whether the service is of this Evermoor, and not of one in another folder.
+/// Whether the service belongs to this instance.
 fn is_of(ours: &service::Service) -> bool {
     let text = service::file().and_then(|file| std::fs::read_to_string(file).ok());
     text.is_none_or(|text| match &ours.home {
@@ -112,17 +114,17 @@ fn is_of(ours: &service::Service) -> bool {
     })
 }
 
-fn gateway(place: &Place) -> Done {
-    let Some(control) = Control::find(&place.paths) else { return Done::Nothing };
+fn gateway(instance: &Instance) -> StepOutcome {
+    let Some(control) = ControlClient::find(&instance.paths) else { return StepOutcome::Nothing };
     let pid = control.runtime().pid;
     let stopped = run_async(async {
         control.stop().await?;
-        let deadline = Instant::now() + END_LIMIT;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         while Instant::now() < deadline {
-            match Control::find(&place.paths) {
+            match ControlClient::find(&instance.paths) {
                 None => return Ok(()),
                 Some(now) if now.runtime().pid != pid => {
-                    let what = "Somebody has started Evermoor again.";
+                    let what = "Evermoor was started again.";
                     return Err(Failure::new(
                         Code::Internal,
                         what,
@@ -132,40 +134,42 @@ fn gateway(place: &Place) -> Done {
                 Some(_) => sleep(Duration::from_millis(20)).await,
             }
         }
-        let what = format!("The gateway (process {pid}) is still there.");
+        let what = format!("The gateway (process {pid}) is still running.");
         Err(Failure::new(Code::Timeout, what, "End that process, then try again."))
     });
     match stopped {
-        Ok(Ok(())) => Done::Undone("The gateway is stopped.".into()),
-        Ok(Err(failure)) => Done::Failed(failure),
+        Ok(Ok(())) => StepOutcome::Undone("Stopped the gateway.".into()),
+        Ok(Err(failure)) => StepOutcome::Failed(failure),
         Err(error) => failed(format!("The gateway could not be stopped: {error}.")),
     }
 }
 
-/// Removes what is Evermoor's own, and no folder that holds anything else.
-fn data(place: &Place) -> Done {
-    if Control::find(&place.paths).is_some() {
-        return failed("The data was left, because a gateway still runs.".into());
+/// Removes Evermoor's own files, and no folder that contains anything else.
+fn data(instance: &Instance) -> StepOutcome {
+    if ControlClient::find(&instance.paths).is_some() {
+        return failed("The data was kept, because a gateway is still running.".into());
     }
-    let paths = &place.paths;
+    let paths = &instance.paths;
     let mut removed = Vec::new();
     for folder in [&paths.runtime, &paths.logs, &paths.data] {
         match std::fs::remove_dir_all(folder) {
             Ok(()) => removed.push(folder.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return failed(format!("{} stays: {error}.", folder.display())),
+            Err(error) => {
+                return failed(format!("{} could not be removed: {error}.", folder.display()));
+            }
         }
     }
     if let Err(error) = configuration(&paths.config, &mut removed) {
-        return failed(format!("{} stays: {error}.", paths.config.display()));
+        return failed(format!("{} could not be removed: {error}.", paths.config.display()));
     }
     match removed.is_empty() {
-        true => Done::Nothing,
-        false => Done::Undone(format!("Removed {}.", removed.join(", "))),
+        true => StepOutcome::Nothing,
+        false => StepOutcome::Undone(format!("Removed {}.", removed.join(", "))),
     }
 }
 
-/// The file, its older versions and the person's presets; then the folder, if it is empty.
+/// Removes the file, its backups and the user's presets, then the folder if it is empty.
 fn configuration(path: &Path, removed: &mut Vec<String>) -> std::io::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
@@ -178,7 +182,7 @@ fn configuration(path: &Path, removed: &mut Vec<String>) -> std::io::Result<()> 
         }
         removed.push(entry.path().display().to_string());
     }
-    // Something of somebody else's may be in it.
+    // This fails if the folder contains anything else.
     let _ = std::fs::remove_dir(folder);
     Ok(())
 }

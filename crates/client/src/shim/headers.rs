@@ -1,4 +1,4 @@
-//! The headers of a request of 2026-07-28, which say what its body says.
+//! The HTTP headers that a stateless request (MCP 2026-07-28) repeats from its body.
 
 use http::{HeaderName, HeaderValue};
 
@@ -6,14 +6,14 @@ use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::mcp::{header, meta};
 use evermoor_core::protocol::stateless;
 
-/// The headers of a request that speaks for itself.
-pub(super) fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
+/// The headers of a stateless request; none for any other request.
+pub(super) fn stateless_headers(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
     if !stateless::is_stateless(request.params.as_ref()) {
         return Vec::new();
     }
-    let claimed = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
     let revision =
-        claimed.and_then(|said| said.text_member(meta::PROTOCOL_VERSION)).unwrap_or_default();
+        meta.and_then(|meta| meta.text_member(meta::PROTOCOL_VERSION)).unwrap_or_default();
     let named = stateless::mcp_name(request);
     [
         (header::PROTOCOL_VERSION, Some(revision)),

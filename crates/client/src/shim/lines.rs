@@ -1,4 +1,4 @@
-//! Messages on standard input and output, one line each.
+//! Reads and writes messages on stdin and stdout, one per line.
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -11,32 +11,32 @@ use evermoor_core::protocol::oversize::IdFinder;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Text(Bytes),
-    /// More than anybody takes. It was passed over; its id is known if it had one.
+    /// Larger than the gateway accepts. The line was skipped; its id is kept if it had one.
     TooLong(Option<Id>),
 }
 
-/// The largest message that the gateway takes.
-pub(super) const LONGEST: usize = 4 << 20;
+/// The largest message that the gateway accepts.
+pub(super) const MAX_LINE: usize = 4 << 20;
 
-/// The next line that is not blank; `None` at the end of the input.
+/// The next line that is not blank, or `None` at the end of the input.
 pub(super) async fn next_line(
     input: &mut (impl AsyncBufRead + Unpin),
     longest: usize,
 ) -> std::io::Result<Option<Line>> {
     let mut line = BytesMut::new();
-    let mut passed_over: Option<IdFinder> = None;
+    let mut skipped: Option<IdFinder> = None;
     loop {
         let piece = input.fill_buf().await?;
         let at_end = piece.is_empty();
         let end = piece.iter().position(|byte| *byte == b'\n');
         let text = &piece[..end.unwrap_or(piece.len())];
-        match &mut passed_over {
+        match &mut skipped {
             Some(finder) => finder.feed(text),
             None if line.len() + text.len() > longest => {
                 let mut finder = IdFinder::default();
                 finder.feed(&std::mem::take(&mut line));
                 finder.feed(text);
-                passed_over = Some(finder);
+                skipped = Some(finder);
             }
             None => line.extend_from_slice(text),
         }
@@ -45,7 +45,7 @@ pub(super) async fn next_line(
         if !at_end && end.is_none() {
             continue;
         }
-        if let Some(finder) = passed_over {
+        if let Some(finder) = skipped {
             return Ok(Some(Line::TooLong(finder.id())));
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
@@ -58,7 +58,7 @@ pub(super) async fn next_line(
     }
 }
 
-/// Writes for as long as there is something to write and somebody reads.
+/// Writes lines until the channel closes or the reader goes away.
 pub(super) async fn write_lines(
     mut lines: mpsc::Receiver<Bytes>,
     mut output: impl AsyncWrite + Unpin,
@@ -74,8 +74,8 @@ pub(super) async fn write_lines(
     }
 }
 
-/// A message as one line. A line break can only stand between the tokens of JSON, where a space
-/// means the same.
+/// A message as one line. In JSON, a line break can only occur between tokens, where a space is
+/// equivalent.
 fn one_line(message: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(message.len() + 1);
     line.extend(message.iter().map(
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_is_passed_over_and_its_id_is_known() {
+    async fn a_line_that_is_too_long_is_skipped_and_its_id_is_kept() {
         let text = b"one\n\n  \n{\"id\":7,\"params\":\"much too long\"}\nexactly-16-bytes\nlast";
         for size in [1, 3, 7, 1024] {
             let mut input = tokio::io::BufReader::with_capacity(size, &text[..]);
@@ -106,8 +106,11 @@ mod tests {
                 lines.push(line);
             }
             let whole = |text: &'static str| Line::Text(Bytes::from_static(text.as_bytes()));
-            let too_long = Line::TooLong(Some(Id::number(7)));
-            assert_eq!(lines, [whole("one"), too_long, whole("exactly-16-bytes"), whole("last")]);
+            let message_too_large = Line::TooLong(Some(Id::number(7)));
+            assert_eq!(
+                lines,
+                [whole("one"), message_too_large, whole("exactly-16-bytes"), whole("last")]
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The stream on which the gateway speaks of its own accord, passed on to the editor.
+//! Relays the gateway's GET stream (server-initiated messages) to the editor.
 //!
-//! It is opened once the editor has introduced itself, and again whenever it ends, after the last
-//! event that was heard: a gateway that was away tells what was missed.
+//! The stream is opened once the editor has sent `notifications/initialized`. Whenever it ends, it
+//! is opened again with the id of the last event received, so that the gateway replays what the
+//! editor missed.
 
 use std::sync::Arc;
 
@@ -11,30 +12,30 @@ use tokio::time::sleep;
 
 use evermoor_core::protocol::envelope::Message;
 
-use super::{PAUSE, SESSION, Shim};
+use super::{RETRY_INTERVAL, SESSION, Shim};
 use crate::http::HttpError;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Listens for as long as the gateway offers something to listen to.
+/// Keeps the stream open for as long as the gateway offers one.
 pub(super) async fn listen(shim: Arc<Shim>) {
     let mut last_event = None;
     loop {
-        match hear(&shim, &mut last_event).await {
+        match relay_stream(&shim, &mut last_event).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::debug!(%error, "nothing is heard of the gateway");
-                shim.attached.lost();
+                tracing::debug!(%error, "the GET stream failed");
+                shim.attachment.lost();
             }
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_INTERVAL).await;
     }
 }
 
-/// Passes on one stream to its end. Says whether another one is worth opening.
-async fn hear(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, HttpError> {
-    let gateway = shim.attached.gateway().await?;
+/// Relays one stream until it ends. Returns whether to open another one.
+async fn relay_stream(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, HttpError> {
+    let gateway = shim.attachment.gateway().await?;
     let session = shim.session.borrow().clone();
     let Some(session) = session else { return Ok(false) };
     let mut headers = vec![
@@ -47,7 +48,7 @@ async fn hear(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, Http
     let answer = gateway.send(Method::GET, &shim.path, &headers, Bytes::new()).await?;
     match answer.status {
         status if status.is_success() => {}
-        // Our own last stream is not quite gone yet.
+        // The gateway has not noticed yet that our last stream ended.
         StatusCode::CONFLICT => return Ok(true),
         status => return Ok(status.is_server_error()),
     }

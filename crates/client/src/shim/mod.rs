@@ -1,14 +1,16 @@
-//! An editor's standard input and output as a session with the gateway.
+//! The stdio shim: bridges an editor's stdin and stdout to a session with the gateway.
 //!
 //! # Theory of operation
-//! Each line from the editor is one message and becomes one POST. Requests are sent side by side;
-//! `initialize`, notifications and answers one after the other, because their order matters. Every
-//! answer goes through one writer, one line each. Beside them the stream on which the gateway
-//! speaks of its own accord is passed on.
+//! Each line from the editor is one message and becomes one POST. Requests run concurrently;
+//! `initialize`, notifications and responses are sent in order, because their order matters. One
+//! writer prints all responses, one line each. A separate task relays the gateway's GET stream.
 //!
-//! Editors do not start a stdio server again that ended, so the shim ends only with its input.
-//! While the gateway is away it starts one and sends what was never sent; a call that may have run
-//! gets an honest answer instead of a second chance.
+//! Editors do not restart a stdio server that exits, so the shim runs until its input ends. If the
+//! gateway goes away, the shim starts another one and sends every message that was not sent. A call
+//! that may already have run is not sent again; the editor gets an error that says so.
+//!
+//! Parts: [`attachment`] finds or starts the gateway, [`lines`] reads and writes messages,
+//! [`headers`] builds the headers of stateless requests, [`listen`] relays the GET stream.
 
 mod attachment;
 mod headers;
@@ -39,22 +41,22 @@ use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::response::to_stateless;
 use evermoor_platform::clock;
 
-use crate::http::{Answer, HttpError};
+use crate::http::{HttpError, HttpResponse};
 use crate::launch::Launcher;
-use attachment::{Attached, needs_a_person};
-use headers::own_words;
-use lines::{LONGEST, Line, next_line, write_lines};
+use attachment::{Attachment, needs_user_action};
+use headers::stateless_headers;
+use lines::{Line, MAX_LINE, next_line, write_lines};
 
-/// How long a message waits for a gateway that does not come.
-const PATIENCE: Duration = Duration::from_secs(25);
-/// How long answers under way are waited for once the editor has closed its end.
-const FAREWELL: Duration = Duration::from_secs(4);
-const PAUSE: Duration = Duration::from_millis(100);
-/// By this the gateway knows that an editor speaks over standard input and output.
+/// How long a message waits for a gateway.
+const HOLD_LIMIT: Duration = Duration::from_secs(25);
+/// How long to wait for open calls once the editor has closed its input.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// Tells the gateway that this editor connects over stdio.
 const AGENT: &str = concat!("evermoor-connect/", env!("CARGO_PKG_VERSION"));
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
-/// Bridges `input` and `output` to `path` of the gateway, until the input ends.
+/// Bridges `input` and `output` to `path` of the gateway until the input ends.
 pub async fn run(
     launcher: Launcher,
     path: String,
@@ -63,21 +65,21 @@ pub async fn run(
 ) -> std::io::Result<()> {
     let (answers, lines) = mpsc::channel(64);
     let shim = Arc::new(Shim {
-        attached: Attached::new(launcher),
+        attachment: Attachment::new(launcher),
         path,
         session: watch::Sender::new(None),
         answers,
-        newer: Mutex::default(),
+        cancellable: Mutex::default(),
     });
     let (calls, writer) = (TaskTracker::new(), TaskTracker::new());
-    let over = CancellationToken::new();
+    let input_ended = CancellationToken::new();
     writer.spawn(write_lines(lines, output));
 
-    while let Some(line) = next_line(&mut input, LONGEST).await? {
+    while let Some(line) = next_line(&mut input, MAX_LINE).await? {
         let line = match line {
             Line::Text(line) => line,
             Line::TooLong(id) => {
-                shim.answer(&Message::Response(too_long(id))).await;
+                shim.answer(&Message::Response(message_too_large(id))).await;
                 continue;
             }
         };
@@ -86,57 +88,57 @@ pub async fn run(
                 calls.spawn(Arc::clone(&shim).call(request));
             }
             Ok(Message::Request(request)) => Arc::clone(&shim).call(request).await,
-            Ok(Message::Notification(told))
-                if told.method == method::CANCELLED && shim.cancel(&told) => {}
+            Ok(Message::Notification(notification))
+                if notification.method == method::CANCELLED && shim.cancel(&notification) => {}
             Ok(message) => {
-                shim.tell(&message).await;
-                if is_introduction(&message) {
+                shim.send_notification(&message).await;
+                if is_initialized(&message) {
                     let listening = listen::listen(Arc::clone(&shim));
-                    writer.spawn(over.clone().run_until_cancelled_owned(listening));
+                    writer.spawn(input_ended.clone().run_until_cancelled_owned(listening));
                 }
             }
             Err(rejected) => shim.answer(&Message::Response(rejected.into())).await,
         }
     }
     calls.close();
-    let _ = timeout(FAREWELL, calls.wait()).await;
-    over.cancel();
+    let _ = timeout(DRAIN_TIMEOUT, calls.wait()).await;
+    input_ended.cancel();
     drop(shim);
     writer.close();
-    let _ = timeout(PAUSE, writer.wait()).await;
+    let _ = timeout(RETRY_INTERVAL, writer.wait()).await;
     Ok(())
 }
 
 struct Shim {
-    attached: Attached,
+    attachment: Attachment,
     path: String,
     session: watch::Sender<Option<HeaderValue>>,
     answers: mpsc::Sender<Bytes>,
-    /// Requests under way that speak for themselves, and what cancels each.
-    newer: Mutex<HashMap<Id, CancellationToken>>,
+    /// Open stateless requests. A stateless request is cancelled by closing its connection.
+    cancellable: Mutex<HashMap<Id, CancellationToken>>,
 }
 
 impl Shim {
-    /// One request and its one answer. One that speaks for itself is cancelled by hanging up.
+    /// Sends one request and relays its response.
     async fn call(self: Arc<Self>, request: Request) {
         if !stateless::is_stateless(request.params.as_ref()) {
-            return self.deliver(request).await;
+            return self.send_request(request).await;
         }
         let (id, cancelled) = (request.id.clone(), CancellationToken::new());
-        self.newer.lock().insert(id.clone(), cancelled.clone());
-        cancelled.run_until_cancelled(self.deliver(request)).await;
-        self.newer.lock().remove(&id);
+        self.cancellable.lock().insert(id.clone(), cancelled.clone());
+        cancelled.run_until_cancelled(self.send_request(request)).await;
+        self.cancellable.lock().remove(&id);
     }
 
-    /// Cancels a request that speaks for itself. Says whether there was one.
+    /// Cancels a stateless request. Returns whether it was open.
     fn cancel(&self, cancelled: &Notification) -> bool {
         let named = cancelled.params.as_ref().and_then(|params| params.member("requestId"));
-        let call = named.and_then(Id::from_raw).and_then(|id| self.newer.lock().remove(&id));
+        let call = named.and_then(Id::from_raw).and_then(|id| self.cancellable.lock().remove(&id));
         call.inspect(CancellationToken::cancel).is_some()
     }
 
-    async fn deliver(&self, request: Request) {
-        let headers = own_words(&request);
+    async fn send_request(&self, request: Request) {
+        let headers = stateless_headers(&request);
         let body = request.to_bytes();
         let began = Instant::now();
         let once = RetryPolicy::default().class(&request, None) == RetryClass::Once;
@@ -149,11 +151,11 @@ impl Shim {
                 },
                 Err(failed) => failed,
             };
-            self.attached.lost();
+            self.attachment.lost();
             let may_have_run = matches!(failed, HttpError::Broken(_));
-            let patient = request.method == method::LISTEN || began.elapsed() < PATIENCE;
-            if !(may_have_run && once) && patient && !needs_a_person(&failed) {
-                sleep(PAUSE).await;
+            let in_time = request.method == method::LISTEN || began.elapsed() < HOLD_LIMIT;
+            if !(may_have_run && once) && in_time && !needs_user_action(&failed) {
+                sleep(RETRY_INTERVAL).await;
                 continue;
             }
             let fate = match may_have_run {
@@ -181,52 +183,52 @@ impl Shim {
         }
     }
 
-    /// A message that wants no answer. Without a gateway it is kept back until there is one.
-    async fn tell(&self, message: &Message) {
-        let deadline = Instant::now() + PATIENCE;
+    /// Sends a message that expects no response. Waits for a gateway if there is none.
+    async fn send_notification(&self, message: &Message) {
+        let deadline = Instant::now() + HOLD_LIMIT;
         while let Err(error) = self.post(message.to_bytes(), &[]).await {
-            self.attached.lost();
-            if Instant::now() >= deadline || needs_a_person(&error) {
+            self.attachment.lost();
+            if Instant::now() >= deadline || needs_user_action(&error) {
                 return tracing::warn!(%error, "a notification was not delivered");
             }
-            sleep(PAUSE).await;
+            sleep(RETRY_INTERVAL).await;
         }
     }
 
-    /// Sends one message. A token that was rotated meanwhile is read anew: what is refused for its
-    /// token was not executed.
+    /// Sends one message. If the token is rejected, reads it again and retries: it may have been
+    /// rotated, and a request rejected for its token was not executed.
     async fn post(
         &self,
         body: Bytes,
-        own_words: &[(HeaderName, HeaderValue)],
-    ) -> Result<Answer, HttpError> {
-        let answer = self.post_once(body.clone(), own_words).await?;
+        stateless_headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<HttpResponse, HttpError> {
+        let answer = self.post_once(body.clone(), stateless_headers).await?;
         if answer.status != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        self.attached.lost();
-        self.post_once(body, own_words).await
+        self.attachment.lost();
+        self.post_once(body, stateless_headers).await
     }
 
     async fn post_once(
         &self,
         body: Bytes,
-        own_words: &[(HeaderName, HeaderValue)],
-    ) -> Result<Answer, HttpError> {
-        let gateway = self.attached.gateway().await?;
+        stateless_headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<HttpResponse, HttpError> {
+        let gateway = self.attachment.gateway().await?;
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
             (http::header::USER_AGENT, HeaderValue::from_static(AGENT)),
         ];
-        headers.extend_from_slice(own_words);
-        let session = self.session.borrow().clone().filter(|_| own_words.is_empty());
+        headers.extend_from_slice(stateless_headers);
+        let session = self.session.borrow().clone().filter(|_| stateless_headers.is_empty());
         headers.extend(session.map(|session| (SESSION, session)));
         gateway.send(Method::POST, &self.path, &headers, body).await
     }
 
-    /// Passes on what the gateway answered. An error means that the one answer is still owed.
-    async fn relay(&self, request: &Request, answer: Answer) -> Result<(), HttpError> {
+    /// Relays the gateway's response. An error means that the editor still has no response.
+    async fn relay(&self, request: &Request, answer: HttpResponse) -> Result<(), HttpError> {
         if let Some(session) = answer.headers.get(SESSION) {
             self.session.send_replace(Some(session.clone()));
         }
@@ -237,7 +239,7 @@ impl Shim {
                 let what = format!("The gateway refused the request ({status}).");
                 Message::Response(Response::error(None, -32603, &what))
             });
-            self.answer(&addressed(message, request)).await;
+            self.answer(&with_request_id(message, request)).await;
             return Ok(());
         }
         let mut events = answer.events();
@@ -255,24 +257,24 @@ impl Shim {
     }
 
     async fn answer(&self, message: &Message) {
-        // The writer ends only with the editor's own end of the pipe.
+        // This fails only if the editor has closed its end of the pipe.
         let _ = self.answers.send(message.to_bytes()).await;
     }
 }
 
-/// The answer to a message that nobody reads.
-fn too_long(id: Option<Id>) -> Response {
-    let what = format!("This message is larger than {} MiB. Nothing was sent.", LONGEST >> 20);
+/// The response to a message that is too large to forward.
+fn message_too_large(id: Option<Id>) -> Response {
+    let what = format!("This message is larger than {} MiB. Nothing was sent.", MAX_LINE >> 20);
     Response::error(id, INVALID_REQUEST, &what)
 }
 
-/// Whether the editor says that it has introduced itself.
-fn is_introduction(message: &Message) -> bool {
-    matches!(message, Message::Notification(told) if told.method == method::INITIALIZED)
+/// Whether this is `notifications/initialized`.
+fn is_initialized(message: &Message) -> bool {
+    matches!(message, Message::Notification(sent) if sent.method == method::INITIALIZED)
 }
 
-/// A refusal that names no request belongs to the request that was sent.
-fn addressed(message: Message, request: &Request) -> Message {
+/// Adds the request's id to an error response that has none.
+fn with_request_id(message: Message, request: &Request) -> Message {
     match message {
         Message::Response(response) if response.id.is_none() => {
             Message::Response(Response { id: Some(request.id.clone()), ..response })

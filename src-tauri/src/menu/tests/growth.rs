@@ -1,22 +1,22 @@
-//! What stays the same when the menu changes: its length, and the rows that nothing happened to.
+//! What stays the same when the menu changes: its maximum length and the rows that did not change.
 
 use proptest::prelude::*;
 
 use super::*;
 
 fn none_replaced(shown: &[Item], wanted: &[Item]) -> bool {
-    Change::between(shown, wanted).is_words_only()
+    Change::between(shown, wanted).is_text_only()
 }
 
 #[test]
-fn upstreams_that_do_not_fit_are_behind_one_row() {
+fn upstreams_that_do_not_fit_move_into_a_submenu() {
     let mut upstreams: Vec<UpstreamStatus> =
         (1..=9).map(|n| upstream(&format!("Server {n}"), n, connected())).collect();
     upstreams[8].link = down(Code::Timeout, "Server 9 does not answer.");
-    let mut known = serving(upstreams);
-    known.update = Update::Available { version: "1.4.0".into() };
-    assert_eq!(count(&items(&known)), ROWS);
-    let page = drawn(&known);
+    let mut state = serving(upstreams);
+    state.update = Update::Available { version: "1.4.0".into() };
+    assert_eq!(count(&items(&state)), ROWS);
+    let page = drawn(&state);
     let tops: Vec<&str> = page.lines().filter(|line| !line.starts_with(' ')).collect();
     let wanted = [
         "Server 9 is not responding [show #/upstreams/server 9]",
@@ -31,23 +31,23 @@ fn upstreams_that_do_not_fit_are_behind_one_row() {
 }
 
 #[test]
-fn time_that_passes_and_words_that_change_replace_no_row() {
-    let known = serving(vec![upstream("PiecesOS", 12, connected())]);
-    let later = Known { now: NOW + 60 * MINUTE, ..known.clone() };
+fn a_changed_text_replaces_no_row() {
+    let state = serving(vec![upstream("PiecesOS", 12, connected())]);
+    let later = TrayState { now: NOW + 60 * MINUTE, ..state.clone() };
     let more = serving(vec![upstream("PiecesOS", 13, connected())]);
-    let ticked = Known { login: true, ..known.clone() };
+    let ticked = TrayState { login: true, ..state.clone() };
     for other in [later, more, ticked] {
-        assert_ne!(items(&known), items(&other));
-        assert!(none_replaced(&items(&known), &items(&other)));
+        assert_ne!(items(&state), items(&other));
+        assert!(none_replaced(&items(&state), &items(&other)));
     }
 }
 
 #[test]
-fn an_outage_replaces_the_rows_it_touches() {
+fn an_outage_replaces_only_the_rows_it_affects() {
     let two = |first| serving(vec![upstream("A", 1, first), upstream("B", 1, connected())]);
     let well = items(&two(connected()));
     let ill = items(&two(down(Code::Timeout, "It does not answer.")));
-    // The sentence leads elsewhere, its cure and the row of the upstream are others.
+    // The headline opens another page, a Restart button appears, and the upstream's row changes.
     assert_eq!(Change::between(&well, &ill), Change { at: 0, remove: 3, insert: 4 });
     assert_eq!(Change::between(&ill, &well), Change { at: 0, remove: 4, insert: 3 });
 }
@@ -63,7 +63,7 @@ fn any_link() -> impl Strategy<Value = UpstreamState> {
     ]
 }
 
-fn any_known() -> impl Strategy<Value = Known> {
+fn any_known() -> impl Strategy<Value = TrayState> {
     let update = prop_oneof![
         Just(Update::None),
         Just(Update::Available { version: "1.4.0".into() }),
@@ -73,27 +73,27 @@ fn any_known() -> impl Strategy<Value = Known> {
     (links, update, any::<bool>()).prop_map(|(links, update, login)| {
         let named = links.into_iter().enumerate();
         let upstreams = named.map(|(n, link)| upstream(&format!("Server {n}"), 1, link)).collect();
-        Known { update, login, ..serving(upstreams) }
+        TrayState { update, login, ..serving(upstreams) }
     })
 }
 
 proptest! {
     #[test]
-    fn no_state_has_more_rows_than_a_glance_takes(known in any_known()) {
-        prop_assert!(count(&items(&known)) <= ROWS);
+    fn no_state_has_more_than_twelve_rows(state in any_known()) {
+        prop_assert!(count(&items(&state)) <= ROWS);
     }
 
     #[test]
-    fn every_upstream_has_its_row(known in any_known()) {
-        let page = drawn(&known);
-        for upstream in &known.status().unwrap().upstreams {
+    fn every_upstream_has_a_row(state in any_known()) {
+        let page = drawn(&state);
+        for upstream in &state.status().unwrap().upstreams {
             let row = format!("{} — {} >\n", upstream.title, upstream.word());
             prop_assert!(page.contains(&row), "{} is missing in\n{}", row, page);
         }
     }
 
     #[test]
-    fn a_change_makes_one_menu_of_the_other(one in any_known(), other in any_known()) {
+    fn applying_a_change_turns_one_menu_into_the_other(one in any_known(), other in any_known()) {
         let (shown, wanted) = (items(&one), items(&other));
         let change = Change::between(&shown, &wanted);
         let mut rows = shown.clone();

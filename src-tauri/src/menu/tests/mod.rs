@@ -1,4 +1,4 @@
-//! Every state of the menu, as a person would read it.
+//! The menu in every state, as the user reads it.
 
 mod editors;
 mod growth;
@@ -42,7 +42,7 @@ fn upstream(title: &str, tools: u32, link: UpstreamState) -> UpstreamStatus {
     }
 }
 
-/// An application, of which this would help.
+/// An application whose suggested next step is `next`.
 fn app(next: NextStep, restart: Option<RestartProgress>) -> AppStatus {
     AppStatus {
         word: String::new(),
@@ -68,19 +68,19 @@ fn status(upstreams: Vec<UpstreamStatus>) -> Status {
     Status::of("1".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
 }
 
-fn serving(upstreams: Vec<UpstreamStatus>) -> Known {
-    known(Presence::Serving { status: status(upstreams) })
+fn serving(upstreams: Vec<UpstreamStatus>) -> TrayState {
+    state(Presence::Serving { status: status(upstreams) })
 }
 
-fn known(presence: Presence) -> Known {
+fn state(presence: Presence) -> TrayState {
     let off = Update::Off { reason: "no key".into() };
-    Known { now: NOW, ..Known::new(presence, off) }
+    TrayState { now: NOW, ..TrayState::new(presence, off) }
 }
 
-fn drawn(known: &Known) -> String {
+fn drawn(state: &TrayState) -> String {
     fn draw(items: &[Item], depth: usize, page: &mut String) {
         for item in items {
-            let (text, inside): (String, &[Item]) = match item {
+            let (text, children): (String, &[Item]) = match item {
                 Item::Line(text) => (format!("({text})"), &[]),
                 Item::Button { text, action, enabled: true } => {
                     (format!("{text} [{}]", action.id()), &[])
@@ -94,26 +94,26 @@ fn drawn(known: &Known) -> String {
                 Item::Separator => ("---".into(), &[]),
             };
             page.push_str(&format!("{}{text}\n", "  ".repeat(depth)));
-            draw(inside, depth + 1, page);
+            draw(children, depth + 1, page);
         }
     }
-    let items = items(known);
+    let items = items(state);
     assert!(count(&items) <= ROWS, "more than {ROWS} rows");
     let mut page = String::new();
     draw(&items, 0, &mut page);
     page
 }
 
-/// The rows above the end that all menus share.
-fn head(known: &Known) -> String {
-    let page = drawn(known);
+/// The rows above those that every menu ends with.
+fn head(state: &TrayState) -> String {
+    let page = drawn(state);
     let end = page.find("---\nOpen Evermoor").unwrap();
     page[..end].to_owned()
 }
 
 #[test]
 fn every_menu_ends_with_the_same_rows() {
-    insta::assert_snapshot!(drawn(&known(Presence::Starting)), @r"
+    insta::assert_snapshot!(drawn(&state(Presence::Starting)), @r"
     Evermoor is starting [show #/]
     ---
     Open Evermoor… [open]
@@ -124,14 +124,14 @@ fn every_menu_ends_with_the_same_rows() {
 }
 
 #[test]
-fn the_end_tells_what_quitting_does_and_what_an_update_waits_for() {
-    let mut known = serving(vec![]);
-    known.login = true;
-    if let Presence::Serving { status } = &mut known.presence {
+fn the_last_rows_say_what_quitting_does_and_what_an_update_waits_for() {
+    let mut state = serving(vec![]);
+    state.login = true;
+    if let Presence::Serving { status } = &mut state.presence {
         status.tray.quit_stops_gateway = true;
     }
     let end = |update: Update| {
-        let page = drawn(&Known { update, ..known.clone() });
+        let page = drawn(&TrayState { update, ..state.clone() });
         page[page.find("Open Evermoor").unwrap()..].to_owned()
     };
     insta::assert_snapshot!(end(Update::Available { version: "1.4.0".into() }), @r"
@@ -142,9 +142,9 @@ fn the_end_tells_what_quitting_does_and_what_an_update_waits_for() {
     Quit Evermoor and stop the gateway [quit]
     ");
     let waiting = end(Update::Waiting { version: "1.4.0".into() });
-    assert!(waiting.contains("(Updates to 1.4.0 when no call is under way)"), "{waiting}");
+    assert!(waiting.contains("(Updating to 1.4.0 once running calls finish)"), "{waiting}");
     let failed = end(Update::Failed { version: None, reason: "no network".into() });
-    assert!(!failed.contains("pdate"), "what failed is told in the settings: {failed}");
+    assert!(!failed.contains("pdate"), "a failed check is shown in the settings: {failed}");
 }
 
 #[test]
@@ -152,10 +152,13 @@ fn the_tooltip_counts_what_is_connected() {
     let broken = || upstream("C", 1, down(Code::Timeout, "It does not answer."));
     let all = |upstreams| tooltip(&serving(upstreams).presence);
     let (a, b) = (|| upstream("A", 1, connected()), || upstream("B", 1, connected()));
-    assert_eq!(all(vec![a()]), "Evermoor – 1 app connected");
-    assert_eq!(all(vec![a(), b()]), "Evermoor – all 2 apps connected");
-    assert_eq!(all(vec![a(), b(), broken()]), "Evermoor – 2 of 3 apps connected");
-    assert_eq!(all(vec![a(), upstream("D", 1, UpstreamState::Off)]), "Evermoor – 1 app connected");
+    assert_eq!(all(vec![a()]), "Evermoor – 1 server connected");
+    assert_eq!(all(vec![a(), b()]), "Evermoor – all 2 servers connected");
+    assert_eq!(all(vec![a(), b(), broken()]), "Evermoor – 2 of 3 servers connected");
+    assert_eq!(
+        all(vec![a(), upstream("D", 1, UpstreamState::Off)]),
+        "Evermoor – 1 server connected"
+    );
     assert_eq!(all(vec![]), "Evermoor – No servers are set up yet");
-    assert_eq!(tooltip(&Presence::Starting), "Evermoor – Evermoor is starting");
+    assert_eq!(tooltip(&Presence::Starting), "Evermoor is starting");
 }

@@ -1,18 +1,18 @@
-//! The menu while there is no gateway.
+//! The menu while the gateway cannot start.
 
 use insta::assert_snapshot;
 
 use super::*;
 
-fn lost(code: Code, what: &str, remedy: &str) -> Known {
-    known(Presence::Lost { failure: Failure::new(code, what, remedy) })
+fn lost(code: Code, what: &str, remedy: &str) -> TrayState {
+    state(Presence::Lost { failure: Failure::new(code, what, remedy) })
 }
 
 #[test]
-fn a_port_that_is_taken_names_the_process_and_offers_the_way_out() {
+fn a_port_conflict_names_the_process_and_offers_another_port() {
     let what = "Port 7420 is used by \"node\" (process 812).";
-    let known = lost(Code::PortTaken, what, "Stop it, or set another address in config.toml.");
-    assert_snapshot!(head(&known), @r#"
+    let state = lost(Code::PortTaken, what, "Stop it, or set another address in config.toml.");
+    assert_snapshot!(head(&state), @r#"
     Evermoor cannot start [show #/]
     (Port 7420 is used by "node" (process 812).)
     ---
@@ -23,9 +23,9 @@ fn a_port_that_is_taken_names_the_process_and_offers_the_way_out() {
 }
 
 #[test]
-fn any_other_reason_is_told_with_its_remedy() {
-    let known = lost(Code::Configuration, "Line 3 is wrong.", "Correct config.toml.");
-    assert_snapshot!(head(&known), @r"
+fn any_other_failure_is_shown_with_its_remedy() {
+    let state = lost(Code::Configuration, "Line 3 is wrong.", "Correct config.toml.");
+    assert_snapshot!(head(&state), @r"
     Evermoor cannot start [show #/]
     (Line 3 is wrong.)
     (Correct config.toml.)

@@ -1,4 +1,4 @@
-//! The menu after a click on Restart, and for an application that is to be started.
+//! The menu after a click on Restart, and for an application that offers Start.
 
 use super::*;
 
@@ -7,12 +7,12 @@ fn pieces(next: NextStep, restart: Option<RestartProgress>, code: Code) -> Upstr
     UpstreamStatus { app: Some(app(next, restart)), ..upstream("PiecesOS", 12, link) }
 }
 
-fn rows(known: &Known) -> Vec<String> {
-    head(known).lines().take(6).map(str::to_owned).collect()
+fn rows(state: &TrayState) -> Vec<String> {
+    head(state).lines().take(6).map(str::to_owned).collect()
 }
 
 #[test]
-fn an_application_that_a_person_quit_is_started_and_not_restarted() {
+fn an_application_that_the_user_quit_offers_start() {
     let rows = rows(&serving(vec![pieces(NextStep::Start, None, Code::Quit)]));
     let wanted = [
         "PiecesOS was quit [show #/upstreams/piecesos]",
@@ -26,9 +26,9 @@ fn an_application_that_a_person_quit_is_started_and_not_restarted() {
 }
 
 #[test]
-fn what_was_clicked_is_shown_as_under_way_until_it_is_over() {
-    let under_way = RestartProgress { number: 1, began: 1, steps: vec![], end: None };
-    let told = serving(vec![pieces(NextStep::Restart, Some(under_way), Code::Crashed)]);
+fn a_restart_is_shown_until_it_has_ended() {
+    let running = RestartProgress { number: 1, began: 1, steps: vec![], end: None };
+    let reported = serving(vec![pieces(NextStep::Restart, Some(running), Code::Crashed)]);
     let mut clicked = serving(vec![pieces(NextStep::Restart, None, Code::Crashed)]);
     clicked.restarting.insert("piecesos".into());
     let wanted = [
@@ -39,7 +39,7 @@ fn what_was_clicked_is_shown_as_under_way_until_it_is_over() {
         "  (It is not there.)",
         "  (Restarting PiecesOS…)",
     ];
-    assert_eq!(rows(&told), wanted);
+    assert_eq!(rows(&reported), wanted);
     assert_eq!(rows(&clicked), wanted);
 }
 
@@ -50,16 +50,16 @@ fn an_application_that_is_not_installed_cannot_be_restarted() {
 }
 
 #[test]
-fn all_that_are_down_are_under_way_together() {
+fn several_restarts_are_shown_in_one_row() {
     let two = || {
         vec![
             upstream("A", 1, down(Code::Timeout, "It does not answer.")),
             upstream("B", 1, down(Code::Timeout, "It does not answer.")),
         ]
     };
-    let mut known = serving(two());
-    known.restarting.insert("a".into());
-    assert_eq!(rows(&known)[1], "Restart all (2) [restart]");
-    known.restarting.insert("b".into());
-    assert_eq!(rows(&known)[1], "(Restarting…)");
+    let mut state = serving(two());
+    state.restarting.insert("a".into());
+    assert_eq!(rows(&state)[1], "Restart all (2) [restart]");
+    state.restarting.insert("b".into());
+    assert_eq!(rows(&state)[1], "(Restarting…)");
 }

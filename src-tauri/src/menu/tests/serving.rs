@@ -1,4 +1,4 @@
-//! The menu while the gateway serves.
+//! The menu while the gateway is running.
 
 use insta::assert_snapshot;
 
@@ -16,7 +16,7 @@ fn nothing_set_up() {
 }
 
 #[test]
-fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
+fn a_connected_upstream_shows_for_how_long_and_its_tools() {
     let pieces = UpstreamStatus {
         app: Some(app(NextStep::Nothing, None)),
         ..upstream("PiecesOS", 12, connected())
@@ -47,8 +47,8 @@ fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
 
 #[test]
 fn busy() {
-    let known = serving(vec![upstream("PiecesOS", 0, UpstreamState::Connecting)]);
-    assert_snapshot!(head(&known), @r"
+    let state = serving(vec![upstream("PiecesOS", 0, UpstreamState::Connecting)]);
+    assert_snapshot!(head(&state), @r"
     Connecting to PiecesOS [show #/upstreams/piecesos]
     ---
     PiecesOS — Connecting >
@@ -65,13 +65,13 @@ fn busy() {
 }
 
 #[test]
-fn one_upstream_down_has_its_cure_on_top_and_is_what_the_sentence_leads_to() {
+fn one_upstream_down_has_its_restart_button_on_top_and_the_headline_opens_it() {
     let what = "Connection refused at http://127.0.0.1:39300.";
-    let known = serving(vec![
+    let state = serving(vec![
         upstream("PiecesOS", 12, down(Code::ConnectionRefused, what)),
         upstream("GitHub", 1, connected()),
     ]);
-    assert_snapshot!(head(&known), @r"
+    assert_snapshot!(head(&state), @r"
     PiecesOS is not running [show #/upstreams/piecesos]
     Restart PiecesOS [restart piecesos]
     ---
@@ -96,12 +96,12 @@ fn one_upstream_down_has_its_cure_on_top_and_is_what_the_sentence_leads_to() {
 
 #[test]
 fn several_upstreams_down_are_restarted_together() {
-    let known = serving(vec![
+    let state = serving(vec![
         upstream("PiecesOS", 12, down(Code::Timeout, "PiecesOS does not answer.")),
         upstream("GitHub", 1, down(Code::AuthRequired, "GitHub wants a new sign-in.")),
         upstream("Files", 3, connected()),
     ]);
-    let page = head(&known);
+    let page = head(&state);
     let rows: Vec<&str> = page.lines().take(4).collect();
     let wanted = [
         "2 of 3 servers are down [show #/]",
@@ -113,7 +113,7 @@ fn several_upstreams_down_are_restarted_together() {
 }
 
 #[test]
-fn what_is_paused_can_be_resumed_and_what_is_off_can_be_turned_on() {
+fn a_paused_upstream_can_be_resumed_and_one_that_is_off_can_be_turned_on() {
     let paused = || UpstreamState::Paused { since: 1 };
     let one =
         serving(vec![upstream("PiecesOS", 12, paused()), upstream("Files", 0, UpstreamState::Off)]);
@@ -121,7 +121,7 @@ fn what_is_paused_can_be_resumed_and_what_is_off_can_be_turned_on() {
     PiecesOS is paused [show #/]
     ---
     PiecesOS — Paused >
-      (Nothing is asked of it)
+      (Paused until you resume it)
       Resume PiecesOS [resume piecesos]
       Turn off PiecesOS [turn-off piecesos]
       View log… [show #/upstreams/piecesos?log]

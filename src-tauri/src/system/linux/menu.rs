@@ -1,37 +1,37 @@
-//! Panels say on the session bus when they open and close a menu. The tray's library takes no note
-//! of it, so its connection is listened to.
+//! Reports when the menu opens and closes. Panels announce it on the session bus, but the tray
+//! library ignores it, so we filter the messages of its connection.
 
 use gtk::gio::{BusType, Cancellable, DBusMessage, bus_get_sync};
 use gtk::glib::Variant;
 use tracing::warn;
 
-use crate::system::menu_open::Teller;
+use crate::system::menu_open::MenuOpenReporter;
 
 const MENU: &str = "com.canonical.dbusmenu";
-/// The menu itself; its submenus have other numbers.
+/// The id of the menu itself; submenus have other ids.
 const ROOT: i32 = 0;
 
-/// Tells when the menu is opened and closed, from now on.
-pub(crate) fn tell_openings(teller: Teller) {
+/// Reports from now on when the menu opens and closes.
+pub(crate) fn report_menu_open(reporter: MenuOpenReporter) {
     let connection = match bus_get_sync(BusType::Session, Cancellable::NONE) {
         Ok(connection) => connection,
         Err(error) => {
-            warn!(%error, "whether the menu is open cannot be known");
+            warn!(%error, "cannot tell whether the menu is open");
             return;
         }
     };
-    // It is never taken off: the icon stays as long as the application.
+    // The filter is never removed: the icon exists as long as the application.
     let _filter = connection.add_filter(move |_, message, incoming| {
         match incoming.then(|| opened(message)).flatten() {
-            Some(true) => teller.opened(),
-            Some(false) => teller.closed(),
+            Some(true) => reporter.opened(),
+            Some(false) => reporter.closed(),
             None => {}
         }
         Some(message.clone())
     });
 }
 
-/// Whether a message says that the menu was opened or closed.
+/// Whether a message announces that the menu opened (`true`) or closed (`false`).
 fn opened(message: &DBusMessage) -> Option<bool> {
     if message.interface()? != MENU {
         return None;
@@ -45,9 +45,9 @@ fn opened(message: &DBusMessage) -> Option<bool> {
 }
 
 fn of_event(event: &Variant) -> Option<bool> {
-    let about: i32 = event.child_value(0).get()?;
-    let what: String = event.child_value(1).get()?;
-    match (about, what.as_str()) {
+    let id: i32 = event.child_value(0).get()?;
+    let kind: String = event.child_value(1).get()?;
+    match (id, kind.as_str()) {
         (ROOT, "opened") => Some(true),
         (ROOT, "closed") => Some(false),
         _ => None,

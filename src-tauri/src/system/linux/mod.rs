@@ -1,4 +1,5 @@
-//! Linux and its many panels.
+//! Linux, with its different panels: [`tray_host`] finds out whether there is a tray, [`menu`]
+//! whether its menu is open.
 
 mod menu;
 mod tray_host;
@@ -10,16 +11,16 @@ use tauri::{AppHandle, RunEvent};
 
 use crate::tray::icon::Backdrop;
 
-pub(crate) use menu::tell_openings;
-pub(crate) use tray_host::{has_tray, say_there_is_no_tray};
+pub(crate) use menu::report_menu_open;
+pub(crate) use tray_host::{explain_missing_tray, has_tray};
 
-/// A panel that forgets to say that the menu was closed has this long.
-pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(60);
+/// If a panel does not report that the menu closed, it counts as closed after this time.
+pub(crate) const MENU_OPEN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Without a display the toolkit would end the process with a panic.
+/// Without a display, GTK would panic later.
 pub(crate) fn check_display() -> Result<(), Failure> {
     gtk::init().map_err(|_| {
-        let what = "There is no display to show a tray icon on.";
+        let what = "There is no display for the tray icon.";
         Failure::new(Code::Configuration, what, "Run `evermoor serve` instead.")
     })
 }
@@ -27,7 +28,7 @@ pub(crate) fn check_display() -> Result<(), Failure> {
 /// There is no Dock.
 pub(crate) fn show_in_dock(_app: &AppHandle, _shown: bool) {}
 
-/// A second launch is a second process, which the single instance sees to.
+/// A second launch is a second process, which the single-instance plugin handles.
 pub(crate) fn is_reopened(_event: &RunEvent) -> bool {
     false
 }
@@ -36,8 +37,8 @@ pub(crate) fn backdrop() -> Backdrop {
     backdrop_of(&std::env::var("XDG_CURRENT_DESKTOP").unwrap_or_default())
 }
 
-/// GNOME's bar is dark whatever the theme. No other panel tells its colour, and a faint icon is
-/// better than one that cannot be seen.
+/// GNOME's panel is dark in every theme. Other panels do not report their colour, so they get the
+/// grey icon, which is visible on both.
 fn backdrop_of(desktop: &str) -> Backdrop {
     let dark = desktop.split(':').any(|name| matches!(name, "GNOME" | "Unity"));
     if dark { Backdrop::Dark } else { Backdrop::Any }
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_icon_is_bright_only_where_the_panel_is_surely_dark() {
+    fn the_icon_is_light_only_on_a_panel_that_is_known_to_be_dark() {
         assert_eq!(backdrop_of("ubuntu:GNOME"), Backdrop::Dark);
         assert_eq!(backdrop_of("KDE"), Backdrop::Any);
         assert_eq!(backdrop_of(""), Backdrop::Any);

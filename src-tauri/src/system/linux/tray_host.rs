@@ -1,4 +1,4 @@
-//! Whether this desktop has a tray at all. GNOME has none without an extension.
+//! Whether this desktop has a tray. GNOME has none without an extension.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use zbus::fdo::DBusProxy;
 use zbus::names::BusName;
 
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
-/// At login the panel may come up after us.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// At login, the panel may start after us.
+const TRAY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Waits a moment for a tray. Without a session bus there cannot be one.
+/// Waits for a tray, up to [`TRAY_TIMEOUT`]. Without a session bus there is none.
 pub(crate) async fn has_tray() -> bool {
-    match timeout(PATIENCE, watcher()).await {
+    match timeout(TRAY_TIMEOUT, watcher()).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
-            warn!(%error, "the session bus cannot be asked for a tray");
+            warn!(%error, "cannot ask the session bus for a tray");
             false
         }
         Err(_) => false,
@@ -42,9 +42,9 @@ async fn watcher() -> zbus::Result<()> {
     Err(zbus::Error::Failure("the session bus closed".into()))
 }
 
-/// Tells a person why there is no icon, in a small window of its own.
-pub(crate) fn say_there_is_no_tray(app: &AppHandle) {
-    let told = app.run_on_main_thread(|| {
+/// Shows a dialog that explains why there is no icon.
+pub(crate) fn explain_missing_tray(app: &AppHandle) {
+    let shown = app.run_on_main_thread(|| {
         let dialog = gtk::MessageDialog::new(
             None::<&gtk::Window>,
             gtk::DialogFlags::empty(),
@@ -54,13 +54,13 @@ pub(crate) fn say_there_is_no_tray(app: &AppHandle) {
         );
         dialog.set_title("Evermoor");
         dialog.set_secondary_text(Some(
-            "Evermoor works without one. To open its window, start Evermoor again. On GNOME, the \
-             extension AppIndicator shows tray icons.",
+            "Evermoor works without one. To open its window, start Evermoor again. On GNOME, \
+             install the AppIndicator extension to see the icon.",
         ));
         dialog.connect_response(|dialog, _| dialog.close());
         dialog.show();
     });
-    if let Err(error) = told {
-        warn!(%error, "nobody was told that there is no tray");
+    if let Err(error) = shown {
+        warn!(%error, "cannot show the notice about the missing tray");
     }
 }

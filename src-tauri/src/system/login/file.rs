@@ -1,4 +1,4 @@
-//! Linux and macOS: the entry is a file.
+//! The login entry on Linux and macOS, where it is a file.
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -8,7 +8,7 @@ use evermoor_platform::startup::login::LoginProgram;
 use evermoor_platform::system::System;
 use tauri::Env;
 
-/// Whether the system follows the entry; the plugin knows less of it than the file does.
+/// Whether the entry is active. The file says more about this than the plugin does.
 pub(crate) fn is_on(_plugin: impl FnOnce() -> bool) -> bool {
     entry().is_some_and(|entry| login::is_enabled(System::HERE, &entry))
 }
@@ -17,25 +17,25 @@ pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
     entry().is_some_and(|entry| item.is_started_by(System::HERE, &entry))
 }
 
-/// Writes the entry as it should be. The plugin's own goes if it lies in another folder.
-pub(crate) fn put_right(item: &LoginProgram<'_>) -> io::Result<()> {
-    let place = place()?;
-    if let Some(folder) = place.parent() {
+/// Writes the correct entry. Removes the plugin's if it is in another folder.
+pub(crate) fn write_entry(item: &LoginProgram<'_>) -> io::Result<()> {
+    let path = entry_path()?;
+    if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let content = item.text(System::HERE);
-    evermoor_platform::fs::private::write_private(&place, content.as_bytes())?;
-    match usual().filter(|usual| *usual != place) {
-        Some(usual) => gone(fs::remove_file(usual)),
+    evermoor_platform::fs::private::write_private(&path, content.as_bytes())?;
+    match plugin_path().filter(|plugin| *plugin != path) {
+        Some(plugin) => ignore_missing(fs::remove_file(plugin)),
         None => Ok(()),
     }
 }
 
 pub(crate) fn remove() -> io::Result<()> {
-    gone(fs::remove_file(place()?))
+    ignore_missing(fs::remove_file(entry_path()?))
 }
 
-/// A program in an image runs from a place that is gone after it; the image stays.
+/// The AppImage that this program runs from. The program itself is in a temporary mount.
 #[cfg(target_os = "linux")]
 pub(crate) fn image(env: &Env) -> Option<PathBuf> {
     env.appimage.as_ref().map(PathBuf::from)
@@ -47,20 +47,20 @@ pub(crate) fn image(_env: &Env) -> Option<PathBuf> {
 }
 
 fn entry() -> Option<String> {
-    fs::read_to_string(place().ok()?).ok()
+    fs::read_to_string(entry_path().ok()?).ok()
 }
 
-fn place() -> io::Result<PathBuf> {
-    let place = login::entry_path(System::HERE, |name| env::var_os(name));
-    place.ok_or_else(|| io::Error::other("there is no home folder"))
+fn entry_path() -> io::Result<PathBuf> {
+    let path = login::entry_path(System::HERE, |name| env::var_os(name));
+    path.ok_or_else(|| io::Error::other("there is no home folder"))
 }
 
-/// Where the plugin writes, whatever folder a person chose for settings.
-fn usual() -> Option<PathBuf> {
+/// Where the plugin writes the entry. It ignores a custom configuration folder.
+fn plugin_path() -> Option<PathBuf> {
     login::entry_path(System::HERE, |name| env::var_os(name).filter(|_| name == "HOME"))
 }
 
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

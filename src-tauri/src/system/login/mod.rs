@@ -1,4 +1,4 @@
-//! The entry that starts Evermoor at login, where the system keeps it.
+//! The entry that starts Evermoor at login: a file on Linux and macOS, a registry value on Windows.
 
 #[cfg(unix)]
 mod file;
@@ -6,6 +6,6 @@ mod file;
 mod registry;
 
 #[cfg(unix)]
-pub(crate) use file::{image, is_on, put_right, remove, starts};
+pub(crate) use file::{image, is_on, remove, starts, write_entry};
 #[cfg(windows)]
-pub(crate) use registry::{image, is_on, put_right, remove, starts};
+pub(crate) use registry::{image, is_on, remove, starts, write_entry};

@@ -1,4 +1,4 @@
-//! Windows: the entry is a command line in the registry, for all users or for this one.
+//! The login entry on Windows: a command line in the registry, for all users or for this one.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use windows_registry::{CURRENT_USER, Key, LOCAL_MACHINE};
 
 const RUN: &str = r"Software\Microsoft\Windows\CurrentVersion\Run";
 
-/// The task manager turns an entry off in another place, which the plugin looks at.
+/// Task Manager disables an entry elsewhere in the registry, which the plugin checks.
 pub(crate) fn is_on(plugin: impl FnOnce() -> bool) -> bool {
     plugin()
 }
@@ -23,8 +23,8 @@ pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
     has(CURRENT_USER) || has(LOCAL_MACHINE)
 }
 
-/// Quotes the path, where the plugin has put it.
-pub(crate) fn put_right(item: &LoginProgram<'_>) -> io::Result<()> {
+/// Quotes the path in the entry that the plugin has written.
+pub(crate) fn write_entry(item: &LoginProgram<'_>) -> io::Result<()> {
     let text = item.text(System::Windows);
     for root in [LOCAL_MACHINE, CURRENT_USER] {
         let there = root.open(RUN).and_then(|key| key.get_string(NAME)).is_ok();
@@ -36,7 +36,7 @@ pub(crate) fn put_right(item: &LoginProgram<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The plugin has removed it.
+/// Nothing to do: the plugin has removed the entry.
 pub(crate) fn remove() -> io::Result<()> {
     Ok(())
 }

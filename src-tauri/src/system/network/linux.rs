@@ -1,4 +1,4 @@
-//! Linux: NetworkManager says when a connection comes and goes. Without it nobody does.
+//! Linux: NetworkManager signals network changes. Without it there is no signal.
 
 use futures_util::StreamExt;
 use tracing::debug;
@@ -13,12 +13,12 @@ impl Network {
     pub(crate) async fn watch() -> Self {
         let signals = signals().await;
         if let Err(error) = &signals {
-            debug!(%error, "changes of the network are not told");
+            debug!(%error, "cannot watch the network");
         }
         Self { signals: signals.ok() }
     }
 
-    /// The next change. May be dropped while it waits.
+    /// Waits for the next change. Cancel safe.
     pub(crate) async fn changed(&mut self) {
         if let Some(signals) = &mut self.signals
             && signals.next().await.is_some()

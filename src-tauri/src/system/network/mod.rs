@@ -1,4 +1,4 @@
-//! Whether the network became another one, where the system tells.
+//! Network changes, on systems that report them.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -1,4 +1,4 @@
-//! A system that is not asked.
+//! Systems whose network changes are not watched.
 
 pub(crate) struct Network;
 
@@ -7,7 +7,7 @@ impl Network {
         Self
     }
 
-    /// Never comes.
+    /// Never returns.
     pub(crate) async fn changed(&mut self) {
         std::future::pending().await
     }

@@ -1,10 +1,10 @@
-//! Linux: the notification daemon of the desktop, over the session bus.
+//! Notifications on Linux: the desktop's notification daemon, over the session bus.
 //!
 //! # Theory of operation
-//! The bus is joined when there is something to show, and again if it was lost. Before each notice
-//! the daemon is asked what it can do; its answer also tells which process it is. Numbers of notices
-//! belong to that process: if another one answers now, the old ones are gone with theirs. Buttons are
-//! given to daemons that can show them; what a click on the notice itself does is said to all.
+//! We connect to the bus when there is something to show, and again if the connection was lost.
+//! Before each notification we query the daemon's capabilities. The reply also tells which process
+//! the daemon is: notification ids belong to that process, so if another one answers, the old ids
+//! are invalid. Only daemons that support buttons get them; all get the default action.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -18,18 +18,18 @@ use zbus::names::OwnedUniqueName;
 use zbus::zvariant::Value;
 use zbus::{Connection, MatchRule, Message, MessageStream};
 
-use crate::alerts::{Notifier, Press};
+use crate::alerts::{NotificationClick, Notifier};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
-/// How long a daemon may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The name of the icon and of the entry of the installed application.
+/// How long the daemon may take to answer.
+const DAEMON_TIMEOUT: Duration = Duration::from_secs(5);
+/// The icon and the desktop entry of the installed application.
 const ICON: &str = "evermoor-tray";
 const ENTRY: &str = "Evermoor";
-/// What a click on the notice itself is called.
+/// The action of a click on the notification itself.
 const CLICK: &str = "default";
-/// The daemon says that a person closed it.
+/// The close reason when the user closed it.
 const DISMISSED: u32 = 2;
 
 #[derive(Default)]
@@ -43,17 +43,17 @@ struct Bus {
     signals: MessageStream,
 }
 
-/// A notice that a daemon has taken.
+/// A notification that a daemon has accepted.
 struct Shown {
     daemon: OwnedUniqueName,
     number: u32,
-    /// A person pressed something on it.
-    pressed: bool,
-    /// A person closed it without pressing anything.
+    /// The user clicked something on it.
+    clicked: bool,
+    /// The user closed it without clicking anything.
     dismissed: bool,
 }
 
-/// A daemon, and what it can do.
+/// A daemon and its capabilities.
 struct Daemon {
     process: OwnedUniqueName,
     buttons: bool,
@@ -76,14 +76,15 @@ impl Notifications {
         Ok(connection)
     }
 
-    /// Has the daemon of the moment show this, in the place of what it shows under this id.
+    /// Shows a notification, replacing the one with the same id.
     async fn notify(&mut self, id: AlertId, notice: &Alert) -> zbus::Result<bool> {
         let connection = self.bus().await?;
-        let daemon = Daemon::meet(&connection).await?;
+        let daemon = Daemon::query(&connection).await?;
         let before = self.shown.get(&id).filter(|shown| shown.daemon == daemon.process);
         let unseen = self.shown.contains_key(&id) && before.is_none_or(|it| it.dismissed);
         if notice.quiet && notice.buttons.is_empty() && unseen {
-            // Whoever does not see the first word any more needs no second, unless it asks for something.
+            // The user no longer sees the first notification, so a follow-up without a question
+            // is not needed.
             return Ok(true);
         }
         let number = before.map_or(0, |shown| shown.number);
@@ -98,18 +99,18 @@ impl Notifications {
             ("urgency", Value::from(urgency)),
             ("suppress-sound", Value::from(notice.quiet)),
         ]);
-        let (title, whenever) = (notice.title.as_str(), -1_i32);
-        let said = ("Evermoor", number, ICON, title, body.as_str(), actions, hints, whenever);
-        let answer = connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &said).await?;
+        let (title, default_expiry) = (notice.title.as_str(), -1_i32);
+        let call = ("Evermoor", number, ICON, title, body.as_str(), actions, hints, default_expiry);
+        let answer = connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &call).await?;
         let number: u32 = answer.body().deserialize()?;
         let daemon = daemon.process;
-        self.shown.insert(id, Shown { daemon, number, pressed: false, dismissed: false });
+        self.shown.insert(id, Shown { daemon, number, clicked: false, dismissed: false });
         Ok(true)
     }
 
     async fn close(&mut self, shown: Shown) -> zbus::Result<()> {
         let connection = self.bus().await?;
-        if Daemon::meet(&connection).await?.process == shown.daemon {
+        if Daemon::query(&connection).await?.process == shown.daemon {
             let closing = (shown.number,);
             let (to, method) = (Some(NAME), "CloseNotification");
             connection.call_method(to, PATH, Some(NAME), method, &closing).await?;
@@ -117,29 +118,29 @@ impl Notifications {
         Ok(())
     }
 
-    /// What a signal of a daemon means, if it is about a notice of ours.
-    fn hear(&mut self, signal: &Message) -> Option<Press> {
+    /// Handles a signal of a daemon. Returns a click on one of our notifications.
+    fn on_signal(&mut self, signal: &Message) -> Option<NotificationClick> {
         let header = signal.header();
         let (sender, body) = (header.sender()?.as_str(), signal.body());
         match header.member()?.as_str() {
             "ActionInvoked" => {
                 let (number, key): (u32, String) = body.deserialize().ok()?;
-                let (id, shown) = self.ours(sender, number)?;
-                shown.pressed = true;
-                Some(Press::of(id, &key))
+                let (id, shown) = self.find(sender, number)?;
+                shown.clicked = true;
+                Some(NotificationClick::of(id, &key))
             }
             "NotificationClosed" => {
                 let (number, why): (u32, u32) = body.deserialize().ok()?;
-                let (_, shown) = self.ours(sender, number)?;
-                shown.dismissed = why == DISMISSED && !shown.pressed;
+                let (_, shown) = self.find(sender, number)?;
+                shown.dismissed = why == DISMISSED && !shown.clicked;
                 None
             }
             _ => None,
         }
     }
 
-    /// The notice that this daemon knows by this number.
-    fn ours(&mut self, daemon: &str, number: u32) -> Option<(AlertId, &mut Shown)> {
+    /// The notification with this number at this daemon.
+    fn find(&mut self, daemon: &str, number: u32) -> Option<(AlertId, &mut Shown)> {
         let is_it = |shown: &Shown| shown.number == number && shown.daemon.as_str() == daemon;
         self.shown.iter_mut().find(|(_, shown)| is_it(shown)).map(|(id, shown)| (*id, shown))
     }
@@ -147,14 +148,14 @@ impl Notifications {
 
 impl Notifier for Notifications {
     async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
-        match timeout(PATIENCE, self.notify(id, notice)).await {
+        match timeout(DAEMON_TIMEOUT, self.notify(id, notice)).await {
             Ok(Ok(shown)) => shown,
             Ok(Err(error)) => {
-                warn!(%error, "a notification could not be shown");
+                warn!(%error, "cannot show a notification");
                 false
             }
             Err(_) => {
-                warn!("a notification could not be shown: the desktop does not answer");
+                warn!("cannot show a notification: the desktop does not answer");
                 false
             }
         }
@@ -166,24 +167,24 @@ impl Notifier for Notifications {
 
     async fn withdraw(&mut self, id: AlertId) {
         let Some(shown) = self.shown.remove(&id) else { return };
-        match timeout(PATIENCE, self.close(shown)).await {
+        match timeout(DAEMON_TIMEOUT, self.close(shown)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "a notification could not be taken away"),
-            Err(_) => warn!("a notification could not be taken away: the desktop does not answer"),
+            Ok(Err(error)) => warn!(%error, "cannot remove a notification"),
+            Err(_) => warn!("cannot remove a notification: the desktop does not answer"),
         }
     }
 
-    async fn pressed(&mut self) -> Press {
+    async fn clicked(&mut self) -> NotificationClick {
         loop {
             let Some(bus) = &mut self.bus else { return std::future::pending().await };
             match bus.signals.next().await {
                 Some(Ok(signal)) => {
-                    if let Some(press) = self.hear(&signal) {
-                        return press;
+                    if let Some(click) = self.on_signal(&signal) {
+                        return click;
                     }
                 }
-                Some(Err(error)) => warn!(%error, "a word of the desktop could not be read"),
-                // It is joined again for the next notice.
+                Some(Err(error)) => warn!(%error, "cannot read a signal of the desktop"),
+                // The next notification connects again.
                 None => self.bus = None,
             }
         }
@@ -191,7 +192,7 @@ impl Notifier for Notifications {
 }
 
 impl Daemon {
-    async fn meet(connection: &Connection) -> zbus::Result<Self> {
+    async fn query(connection: &Connection) -> zbus::Result<Self> {
         let method = "GetCapabilities";
         let answer = connection.call_method(Some(NAME), PATH, Some(NAME), method, &()).await?;
         let able: Vec<String> = answer.body().deserialize()?;
@@ -203,7 +204,7 @@ impl Daemon {
     }
 }
 
-/// A text in which nothing is taken for markup.
+/// Escapes markup.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_is_taken_for_markup() {
+    fn markup_in_a_text_is_escaped() {
         assert_eq!(escaped("<b>R&D</b>"), "&lt;b&gt;R&amp;D&lt;/b&gt;");
     }
 }

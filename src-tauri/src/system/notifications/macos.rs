@@ -1,8 +1,8 @@
-//! macOS: the Notification Center.
+//! Notifications on macOS: the Notification Center.
 //!
-//! It serves applications in a bundle only; a program that was started outside of one has no
-//! notifications, and asking for them would end it. A person is asked for their permission when
-//! there is something to show for the first time.
+//! It works only for applications in a bundle; outside of one, using it would crash the program, so
+//! there are no notifications. The user is asked for permission when the first notification is
+//! shown.
 
 use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 use objc2::rc::Retained;
@@ -19,22 +19,22 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
-use crate::alerts::{Notifier, Press};
+use crate::alerts::{NotificationClick, Notifier};
 
 pub(crate) struct Notifications {
-    /// Nothing outside of a bundle.
-    presses: Option<mpsc::UnboundedReceiver<Press>>,
-    /// The sets of buttons that notices had so far: the system wants to know them all.
+    /// `None` outside of a bundle.
+    clicks: Option<mpsc::UnboundedReceiver<NotificationClick>>,
+    /// The sets of buttons used so far. The system must be given all of them.
     sets: Vec<Vec<AlertButton>>,
 }
 
 impl Notifications {
     pub(crate) fn new() -> Self {
-        let presses = NSBundle::mainBundle().bundleIdentifier().map(|_| listen());
-        Self { presses, sets: Vec::new() }
+        let clicks = NSBundle::mainBundle().bundleIdentifier().map(|_| listen());
+        Self { clicks, sets: Vec::new() }
     }
 
-    fn know(&mut self, buttons: &[AlertButton]) {
+    fn register(&mut self, buttons: &[AlertButton]) {
         if !self.sets.iter().any(|set| set == buttons) {
             self.sets.push(buttons.to_vec());
             let sets: Vec<_> = self.sets.iter().map(|set| category(set)).collect();
@@ -45,10 +45,10 @@ impl Notifications {
 
 impl Notifier for Notifications {
     async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
-        if self.presses.is_none() || !permitted().await.unwrap_or(false) {
+        if self.clicks.is_none() || !permitted().await.unwrap_or(false) {
             return false;
         }
-        self.know(&notice.buttons);
+        self.register(&notice.buttons);
         add(id, notice).await.unwrap_or(false)
     }
 
@@ -57,17 +57,17 @@ impl Notifier for Notifications {
     }
 
     async fn withdraw(&mut self, id: AlertId) {
-        if self.presses.is_some() {
+        if self.clicks.is_some() {
             let names = NSArray::from_retained_slice(&[NSString::from_str(&name(id))]);
             center().removeDeliveredNotificationsWithIdentifiers(&names);
         }
     }
 
-    async fn pressed(&mut self) -> Press {
-        if let Some(presses) = &mut self.presses
-            && let Some(press) = presses.recv().await
+    async fn clicked(&mut self) -> NotificationClick {
+        if let Some(clicks) = &mut self.clicks
+            && let Some(click) = clicks.recv().await
         {
-            return press;
+            return click;
         }
         std::future::pending().await
     }
@@ -77,33 +77,33 @@ fn center() -> Retained<UNUserNotificationCenter> {
     UNUserNotificationCenter::currentNotificationCenter()
 }
 
-/// Hears what is pressed, for as long as the program runs.
-fn listen() -> mpsc::UnboundedReceiver<Press> {
-    let (press, presses) = mpsc::unbounded_channel();
-    let listener = Listener::new(press);
+/// Listens for clicks until the program exits.
+fn listen() -> mpsc::UnboundedReceiver<NotificationClick> {
+    let (sender, clicks) = mpsc::unbounded_channel();
+    let listener = Listener::new(sender);
     center().setDelegate(Some(ProtocolObject::from_ref(&*listener)));
-    // What an earlier run left there speaks to nobody.
+    // Notifications of an earlier run no longer work.
     center().removeAllDeliveredNotifications();
-    // The system holds it weakly, and it is needed to the end.
+    // The system holds only a weak reference.
     std::mem::forget(listener);
-    presses
+    clicks
 }
 
-/// Asks the person, once; the system remembers the answer.
+/// Asks the user for permission. The system asks once and remembers the answer.
 fn permitted() -> oneshot::Receiver<bool> {
-    let (tell, told) = oneshot::channel();
-    let tell = Mutex::new(Some(tell));
+    let (sender, granted) = oneshot::channel();
+    let sender = Mutex::new(Some(sender));
     let answered = block2::RcBlock::new(move |granted: Bool, _: *mut NSError| {
-        if let Some(tell) = tell.lock().take() {
-            let _ = tell.send(granted.as_bool());
+        if let Some(sender) = sender.lock().take() {
+            let _ = sender.send(granted.as_bool());
         }
     });
-    let wanted = UNAuthorizationOptions::Alert | UNAuthorizationOptions::Sound;
-    center().requestAuthorizationWithOptions_completionHandler(wanted, &answered);
-    told
+    let options = UNAuthorizationOptions::Alert | UNAuthorizationOptions::Sound;
+    center().requestAuthorizationWithOptions_completionHandler(options, &answered);
+    granted
 }
 
-/// Shows it, in the place of the one with this id if there is one.
+/// Shows a notification, replacing the one with the same id.
 fn add(id: AlertId, notice: &Alert) -> oneshot::Receiver<bool> {
     let content = UNMutableNotificationContent::new();
     content.setTitle(&NSString::from_str(&notice.title));
@@ -115,21 +115,21 @@ fn add(id: AlertId, notice: &Alert) -> oneshot::Receiver<bool> {
     let name = NSString::from_str(&name(id));
     let request =
         UNNotificationRequest::requestWithIdentifier_content_trigger(&name, &content, None);
-    let (tell, told) = oneshot::channel();
-    let tell = Mutex::new(Some(tell));
+    let (sender, shown) = oneshot::channel();
+    let sender = Mutex::new(Some(sender));
     let added = block2::RcBlock::new(move |error: *mut NSError| {
         if !error.is_null() {
-            warn!("a notification could not be shown");
+            warn!("cannot show a notification");
         }
-        if let Some(tell) = tell.lock().take() {
-            let _ = tell.send(error.is_null());
+        if let Some(sender) = sender.lock().take() {
+            let _ = sender.send(error.is_null());
         }
     });
     center().addNotificationRequest_withCompletionHandler(&request, Some(&added));
-    told
+    shown
 }
 
-/// What the system must know of notices with these buttons.
+/// The category of notifications with these buttons.
 fn category(buttons: &[AlertButton]) -> Retained<UNNotificationCategory> {
     let actions = buttons.iter().map(|button| {
         UNNotificationAction::actionWithIdentifier_title_options(
@@ -152,23 +152,23 @@ fn set_name(buttons: &[AlertButton]) -> String {
     format!("buttons {}", keys.join(" "))
 }
 
-/// Notices are known by names.
+/// The system identifies notifications by strings.
 fn name(AlertId(id): AlertId) -> String {
     format!("notice {id}")
 }
 
-fn named(name: &str) -> Option<AlertId> {
+fn parse_name(name: &str) -> Option<AlertId> {
     name.strip_prefix("notice ")?.parse().ok().map(AlertId)
 }
 
 define_class!(
-    // SAFETY: NSObject makes no demands on those who inherit from it, and there is no `Drop`.
+    // SAFETY: NSObject has no requirements for subclasses, and there is no `Drop`.
     #[unsafe(super(NSObject))]
     #[name = "EvermoorNotificationListener"]
-    #[ivars = mpsc::UnboundedSender<Press>]
+    #[ivars = mpsc::UnboundedSender<NotificationClick>]
     struct Listener;
 
-    // SAFETY: it demands nothing.
+    // SAFETY: the protocol has no requirements.
     unsafe impl NSObjectProtocol for Listener {}
 
     // SAFETY: the methods have the types of the protocol.
@@ -180,7 +180,7 @@ define_class!(
             _notification: &UNNotification,
             done: &block2::DynBlock<dyn Fn(UNNotificationPresentationOptions)>,
         ) {
-            // Also while a window of ours is in front.
+            // Show it even while our window is in front.
             let how = UNNotificationPresentationOptions::Banner
                 | UNNotificationPresentationOptions::List
                 | UNNotificationPresentationOptions::Sound;
@@ -188,16 +188,16 @@ define_class!(
         }
 
         #[unsafe(method(userNotificationCenter:didReceiveNotificationResponse:withCompletionHandler:))]
-        fn hears(
+        fn on_response(
             &self,
             _center: &UNUserNotificationCenter,
             response: &UNNotificationResponse,
             done: &block2::DynBlock<dyn Fn()>,
         ) {
             let name = response.notification().request().identifier().to_string();
-            if let Some(id) = named(&name) {
+            if let Some(id) = parse_name(&name) {
                 let key = response.actionIdentifier().to_string();
-                let _ = self.ivars().send(Press::of(id, &key));
+                let _ = self.ivars().send(NotificationClick::of(id, &key));
             }
             done.call(());
         }
@@ -205,9 +205,9 @@ define_class!(
 );
 
 impl Listener {
-    #[allow(unsafe_code, reason = "an Objective-C object is made by its own initialiser")]
-    fn new(press: mpsc::UnboundedSender<Press>) -> Retained<Self> {
-        let this = Self::alloc().set_ivars(press);
+    #[allow(unsafe_code, reason = "an Objective-C object is created by its initialiser")]
+    fn new(clicks: mpsc::UnboundedSender<NotificationClick>) -> Retained<Self> {
+        let this = Self::alloc().set_ivars(clicks);
         // SAFETY: `init` of NSObject has this signature.
         unsafe { msg_send![super(this), init] }
     }

@@ -1,4 +1,4 @@
-//! How each desktop shows notifications.
+//! The notifications of each desktop. Each file implements `alerts::Notifier`.
 
 #[cfg(target_os = "linux")]
 mod linux;

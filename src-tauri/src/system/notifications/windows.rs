@@ -1,7 +1,7 @@
-//! Windows: toasts.
+//! Notifications on Windows: toasts.
 //!
-//! Windows shows them for applications that are installed under a known id. A notice keeps its tag,
-//! under which the next one takes its place.
+//! Windows shows toasts only for applications that are installed under a known id. A toast with the
+//! same tag replaces the one before.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ use windows::UI::Notifications::{
 };
 use windows::core::{HSTRING, IInspectable, Interface, Ref};
 
-use crate::alerts::{Notifier, Press};
+use crate::alerts::{NotificationClick, Notifier};
 
-/// As the installer registers the application.
+/// The id under which the installer registers the application.
 const APPLICATION: &str = "dev.evermoor.app";
 const GROUP: &str = "evermoor";
 
 pub(crate) struct Notifications {
-    press: mpsc::UnboundedSender<Press>,
-    presses: mpsc::UnboundedReceiver<Press>,
-    /// A toast that is dropped tells nothing any more.
+    sender: mpsc::UnboundedSender<NotificationClick>,
+    clicks: mpsc::UnboundedReceiver<NotificationClick>,
+    /// A toast that is dropped no longer reports clicks.
     shown: BTreeMap<AlertId, ToastNotification>,
 }
 
 impl Notifications {
     pub(crate) fn new() -> Self {
-        let (press, presses) = mpsc::unbounded_channel();
-        Self { press, presses, shown: BTreeMap::new() }
+        let (sender, clicks) = mpsc::unbounded_channel();
+        Self { sender, clicks, shown: BTreeMap::new() }
     }
 
     fn toast(&mut self, id: AlertId, notice: &Alert) -> windows::core::Result<()> {
@@ -40,13 +40,13 @@ impl Notifications {
         let toast = ToastNotification::CreateToastNotification(&document)?;
         toast.SetTag(&tag(id))?;
         toast.SetGroup(&HSTRING::from(GROUP))?;
-        // A word in the place of another does not pop up anew.
+        // A quiet replacement does not pop up again.
         toast.SetSuppressPopup(notice.quiet && self.shown.contains_key(&id))?;
-        let press = self.press.clone();
+        let sender = self.sender.clone();
         toast.Activated(&TypedEventHandler::new(
-            move |_: Ref<'_, ToastNotification>, said: Ref<'_, IInspectable>| {
-                let said = said.ok()?.cast::<ToastActivatedEventArgs>()?;
-                let _ = press.send(Press::of(id, &said.Arguments()?.to_string()));
+            move |_: Ref<'_, ToastNotification>, event: Ref<'_, IInspectable>| {
+                let event = event.ok()?.cast::<ToastActivatedEventArgs>()?;
+                let _ = sender.send(NotificationClick::of(id, &event.Arguments()?.to_string()));
                 Ok(())
             },
         ))?;
@@ -67,7 +67,7 @@ impl Notifier for Notifications {
     async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
         let shown = self.toast(id, notice);
         if let Err(error) = &shown {
-            warn!(%error, "a notification could not be shown");
+            warn!(%error, "cannot show a notification");
         }
         shown.is_ok()
     }
@@ -80,13 +80,13 @@ impl Notifier for Notifications {
         if self.shown.remove(&id).is_some()
             && let Err(error) = Self::remove(id)
         {
-            warn!(%error, "a notification could not be taken away");
+            warn!(%error, "cannot remove a notification");
         }
     }
 
-    async fn pressed(&mut self) -> Press {
-        match self.presses.recv().await {
-            Some(press) => press,
+    async fn clicked(&mut self) -> NotificationClick {
+        match self.clicks.recv().await {
+            Some(click) => click,
             None => std::future::pending().await,
         }
     }
@@ -96,7 +96,7 @@ fn tag(AlertId(id): AlertId) -> HSTRING {
     HSTRING::from(format!("notice{id}"))
 }
 
-/// The toast as Windows wants it described.
+/// The toast's XML.
 fn text(notice: &Alert) -> String {
     let buttons = notice.buttons.iter().map(|button| {
         format!("<action content=\"{}\" arguments=\"{}\"/>", button.label(), button.key())

@@ -28,7 +28,7 @@ async fn a_secret_is_set_used_changed_and_removed() {
     assert_eq!(proxy.forwarded("HTTP/1.1"), 0, "nothing is said without the secret");
 
     let said = done(&home, &keyring, &["secret", "set", "canny"], "first-value\n").await;
-    assert_eq!(said, "`canny` is in the keychain.\n");
+    assert_eq!(said, "Stored `canny` in the keychain.\n");
     gateway.until_connected("notes").await;
     let (all, marked) =
         (proxy.forwarded("HTTP/1.1"), proxy.forwarded("authorization: Bearer first-value"));
@@ -185,6 +185,6 @@ async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept(
     typed(&["uninstall", "--yes", "--keep-data"], "").await;
     assert!(typed(&["secret", "list"], "").await.starts_with("key "));
     let said = typed(&["uninstall", "--yes"], "").await;
-    assert!(said.contains("1 secret is removed from the keychain."), "{said}");
+    assert!(said.contains("Removed 1 secret from the keychain."), "{said}");
     assert_eq!(typed(&["secret", "list"], "").await, "");
 }

@@ -1,5 +1,5 @@
-//! `evermoor import`: the MCP servers that editors have already become upstreams, and back. How that is
-//! done is in `evermoor_gateway::editors::import`; here a person asks for it and reads what came of it.
+//! `evermoor import`: adds the MCP servers that editors already use to Evermoor, and undoes it. The
+//! work is done by `evermoor_gateway::editors::import`; this command prints the result.
 
 mod show;
 
@@ -11,26 +11,26 @@ use evermoor_platform::keychain::{Keychain, Prompting};
 use evermoor_setup::{UserEditors, client};
 
 use crate::args::ImportArgs;
-use crate::editors::setup::{Gates, revoke};
+use crate::editors::setup::{EditorAccess, revoke};
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal;
 
-pub(crate) fn run(place: &Place, args: &ImportArgs) -> Exit {
-    let json = terminal::manner().json;
-    let Some(desk) = UserEditors::here(&place.paths) else {
+pub(crate) fn run(instance: &Instance, args: &ImportArgs) -> Exit {
+    let json = terminal::options().json;
+    let Some(desk) = UserEditors::here(&instance.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
     let done = match args.undo {
-        true => put_back(place, &desk, json),
-        false => import(place, &desk, args, json),
+        true => put_back(instance, &desk, json),
+        false => import(instance, &desk, args, json),
     };
     done.unwrap_or_else(|failure| Exit::failed(&failure))
 }
 
 fn import(
-    place: &Place,
+    instance: &Instance,
     desk: &UserEditors,
     args: &ImportArgs,
     json: bool,
@@ -40,24 +40,24 @@ fn import(
         None => every(),
     };
     let keychain = Keychain::system_default(Prompting::Allowed);
-    // Names that are taken matter only if there is something to name.
+    // If the keychain cannot be read, this only matters when the import has secrets to store.
     let kept = run_async(keychain.list()).ok().and_then(Result::ok).unwrap_or_default();
-    let mut import = Import::of(&place.paths, desk, &editors, true, kept)?;
+    let mut import = Import::of(&instance.paths, desk, &editors, true, kept)?;
     if args.dry_run {
         let (before, after) = import.config()?;
         show::dry_run(&import.plan, before, &after, json);
         return Ok(Exit::Ok);
     }
-    let mut journal = ImportJournal::open(&place.paths)?;
+    let mut journal = ImportJournal::open(&instance.paths)?;
     wait(import.keep_secrets(&keychain, &mut journal))?;
-    import.write(&place.paths, &mut journal)?;
+    import.write(&instance.paths, &mut journal)?;
     let pointed = match args.point {
         true => {
-            let gates = Gates::find(place)?;
-            let gate = &mut |client| gates.made_for(client);
+            let access = EditorAccess::find(instance)?;
+            let gate = &mut |client| access.with_token_for(client);
             let pointed =
-                redirect::all(&place.paths, desk, &import.plan, false, gate, &mut journal)?;
-            journal.note(|record| record.gave_tokens(|id| gates.had_token(id)))?;
+                redirect::all(&instance.paths, desk, &import.plan, false, gate, &mut journal)?;
+            journal.note(|record| record.gave_tokens(|id| access.had_token(id)))?;
             pointed
         }
         false => Vec::new(),
@@ -66,31 +66,38 @@ fn import(
     Ok(Exit::Ok)
 }
 
-fn put_back(place: &Place, desk: &UserEditors, json: bool) -> Result<Exit, Failure> {
-    let mut journal = ImportJournal::open(&place.paths)?;
+fn put_back(instance: &Instance, desk: &UserEditors, json: bool) -> Result<Exit, Failure> {
+    let mut journal = ImportJournal::open(&instance.paths)?;
     if journal.is_empty() {
-        let what = "Nothing was imported, or it is undone already.";
-        return Err(Failure::new(Code::NotFound, what, "See `evermoor import --dry-run`."));
+        let what = "There is no import to undo.";
+        return Err(Failure::new(
+            Code::NotFound,
+            what,
+            "Run `evermoor import --dry-run` to see what can be imported.",
+        ));
     }
-    let gate = &mut |client| Gates::find(place)?.made_for(client);
+    let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
     let (back, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
     let mut editors: Vec<String> = back.into_iter().map(|pointed| pointed.client).collect();
     editors.sort();
     editors.dedup();
     for client in leftovers.tokens.iter().filter_map(|id| client(id)) {
-        revoke(desk, &place.paths, client);
+        revoke(desk, &instance.paths, client);
     }
-    undo::configuration(&place.paths, &mut journal, &leftovers)?;
+    undo::configuration(&instance.paths, &mut journal, &leftovers)?;
     let keychain = Keychain::system_default(Prompting::Allowed);
     let secrets = wait(undo::secrets(&keychain, &mut journal, &leftovers))?;
     show::undone(&leftovers.upstreams, &secrets, &editors, json);
     Ok(Exit::Ok)
 }
 
-/// Puts the editors' entries back, the last one first, and nothing else.
-pub(crate) fn put_editors_back(place: &Place, desk: &UserEditors) -> Result<Vec<PathBuf>, Failure> {
-    let gate = &mut |client| Gates::find(place)?.made_for(client);
-    let (back, _) = undo::editors(desk, &mut ImportJournal::open(&place.paths)?, None, gate)?;
+/// Restores the editors' entries, the last one first, and nothing else.
+pub(crate) fn put_editors_back(
+    instance: &Instance,
+    desk: &UserEditors,
+) -> Result<Vec<PathBuf>, Failure> {
+    let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
+    let (back, _) = undo::editors(desk, &mut ImportJournal::open(&instance.paths)?, None, gate)?;
     Ok(back.into_iter().map(|pointed| pointed.location.path).collect())
 }
 

@@ -1,4 +1,4 @@
-//! What a person reads about an import.
+//! Prints the result of an import.
 
 use evermoor_core::import::{EntryOrigin, ImportPlan, ImportedServer, SkippedServer};
 use evermoor_gateway::editors::import::redirect::RedirectReport;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::terminal::{self, Palette};
 
-/// What would be done, with the change of the configuration as a diff.
+/// Prints what would change, with a diff of the configuration.
 pub(super) fn dry_run(plan: &ImportPlan, before: &str, after: &str, as_json: bool) {
     let diff = unified_diff("config.toml", before, after);
     if as_json {
@@ -16,25 +16,25 @@ pub(super) fn dry_run(plan: &ImportPlan, before: &str, after: &str, as_json: boo
         data["diff"] = diff.into();
         return terminal::print_json(data);
     }
-    rows(plan, "Would become upstreams");
+    rows(plan, "Would be imported");
     if !diff.is_empty() {
         terminal::print(&format_args!("\n{}", terminal::painted(&diff)));
     }
-    terminal::remark(&"Nothing was changed.");
+    terminal::print_note(&"Nothing was changed.");
 }
 
-/// What was done.
+/// Prints what was imported.
 pub(super) fn done(plan: &ImportPlan, pointed: &[RedirectReport], as_json: bool) {
     if as_json {
         return terminal::print_json(data(plan, pointed));
     }
-    rows(plan, "Upstreams now");
+    rows(plan, "Imported");
     let colours = Palette::for_output();
     if !pointed.is_empty() {
         terminal::print(&"");
     }
-    for told in pointed {
-        let RedirectReport { title, path, trouble, hint, .. } = told;
+    for report in pointed {
+        let RedirectReport { title, path, trouble, hint, .. } = report;
         if let Some(trouble) = trouble {
             let bad = colours.bad;
             let cross = format!("{bad}✗{bad:#}");
@@ -42,17 +42,17 @@ pub(super) fn done(plan: &ImportPlan, pointed: &[RedirectReport], as_json: bool)
         } else if let Some(path) = path {
             let good = colours.good;
             let tick = format!("{good}✓{good:#}");
-            let sentence = format!("{title} uses them through Evermoor.");
+            let sentence = format!("{title} now uses them through Evermoor.");
             terminal::print(&terminal::about(&tick, &sentence, &path.display().to_string()));
             terminal::print(&terminal::indented(hint, 2, terminal::width()));
         }
     }
     if plan.adopted.iter().any(|one| one.way.is_some()) {
-        terminal::remark(&"`evermoor import --undo` puts everything back.");
+        terminal::print_note(&"To undo this, run `evermoor import --undo`.");
     }
 }
 
-/// What was put back.
+/// Prints what was undone.
 pub(super) fn undone(upstreams: &[String], secrets: &[String], editors: &[String], as_json: bool) {
     if as_json {
         return terminal::print_json(
@@ -65,7 +65,7 @@ pub(super) fn undone(upstreams: &[String], secrets: &[String], editors: &[String
     };
     terminal::print(&format_args!(
         "Undone: {}, {}, {}.",
-        count(upstreams.len(), "upstream"),
+        count(upstreams.len(), "server"),
         count(secrets.len(), "secret"),
         count(editors.len(), "editor")
     ));
@@ -75,7 +75,7 @@ fn rows(plan: &ImportPlan, title: &str) {
     let colours = Palette::for_output();
     let (strong, quiet, busy) = (colours.strong, colours.quiet, colours.busy);
     if plan.adopted.is_empty() && plan.skipped.is_empty() {
-        return terminal::remark(&"No editor on this machine has an MCP server of its own.");
+        return terminal::print_note(&"No editor on this machine has MCP servers to import.");
     }
     if !plan.adopted.is_empty() {
         terminal::print(&format_args!("{strong}{title}{strong:#}"));
@@ -88,7 +88,7 @@ fn rows(plan: &ImportPlan, title: &str) {
         if !plan.adopted.is_empty() {
             terminal::print(&"");
         }
-        terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
+        terminal::print(&format_args!("{strong}Not imported{strong:#}"));
         for SkippedServer { origin, why } in &plan.skipped {
             let why = terminal::indented(why, 4, terminal::width());
             terminal::print(&format_args!("  {busy}{origin}{busy:#}\n{quiet}{why}{quiet:#}"));
@@ -100,14 +100,14 @@ fn row(adopted: &ImportedServer) -> Vec<String> {
     let from: Vec<String> = adopted.from.iter().map(ToString::to_string).collect();
     let secrets: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
     let note = match (&adopted.way, secrets.as_slice()) {
-        (None, _) => "was one already".to_owned(),
+        (None, _) => "already in config.toml".to_owned(),
         (Some(_), []) => String::new(),
-        (Some(_), secrets) => format!("in the keychain: {}", secrets.join(", ")),
+        (Some(_), secrets) => format!("moved to the keychain: {}", secrets.join(", ")),
     };
     vec![adopted.name.clone(), format!("from {}", from.join(", ")), note]
 }
 
-/// An entry of an editor, with the folder of the project that it belongs to.
+/// An editor's entry, with the folder of its project.
 fn entry(origin: &EntryOrigin) -> Value {
     json!({ "editor": origin.editor, "name": origin.name, "folder": origin.whose.folder() })
 }
@@ -123,13 +123,13 @@ fn data(plan: &ImportPlan, pointed: &[RedirectReport]) -> Value {
         skipped["why"] = one.why.clone().into();
         skipped
     };
-    let told = |one: &RedirectReport| {
+    let report = |one: &RedirectReport| {
         let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
         json!({ "editor": one.title, "path": one.path, "trouble": trouble })
     };
     json!({
         "adopted": plan.adopted.iter().map(adopted).collect::<Vec<_>>(),
         "skipped": plan.skipped.iter().map(skipped).collect::<Vec<_>>(),
-        "pointed": pointed.iter().map(told).collect::<Vec<_>>(),
+        "pointed": pointed.iter().map(report).collect::<Vec<_>>(),
     })
 }

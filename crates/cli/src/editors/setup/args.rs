@@ -1,35 +1,33 @@
-//! What a person can type after `evermoor setup`.
+//! The arguments of `evermoor setup`.
 
 use clap::{Args, ValueEnum};
 use evermoor_setup::{EditorTransport, SetupScope};
 
-/// What is wanted, and of which editors.
+/// The arguments of `evermoor setup`.
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
-    /// The editors to connect, such as `cursor` or `claude-code`; without any, those on this machine
-    /// are listed.
+    /// The editors to connect, such as `cursor`. Without any, lists those on this machine.
     #[arg(value_name = "EDITOR")]
     pub(crate) editors: Vec<String>,
-    /// Every editor on this machine.
+    /// Connect every editor on this machine.
     #[arg(long, conflicts_with = "editors")]
     pub(crate) all: bool,
-    /// For yourself, which is what you get without it, or for the project in this folder.
+    /// Connect for yourself (the default), or for the project in this folder.
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeArg>,
-    /// Over the gateway's address, or through `evermoor connect`; without it, as suits the editor.
+    /// Connect over HTTP, or over stdio with `evermoor connect`. By default, what suits the editor.
     #[arg(long, value_enum)]
     pub(crate) transport: Option<TransportArg>,
-    /// Connect it to this upstream alone, under its own tool names. May be given several times.
+    /// Connect to this server only, with its own tool names. Can be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) upstream: Vec<String>,
-    /// Say what would change, and change nothing.
+    /// Show what would change, without changing anything.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print what to paste, with its token, and change no file.
+    /// Print an entry to paste, with its token, without changing any file.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) print: bool,
-    /// Put the editor's files back as they were, also those of projects in other folders, and take
-    /// its token away.
+    /// Restore the editor's files, including those in project folders, and revoke its token.
     #[arg(long, conflicts_with_all = ["dry_run", "print", "upstream", "transport"])]
     pub(crate) undo: bool,
 }

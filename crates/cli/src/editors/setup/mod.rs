@@ -1,8 +1,11 @@
-//! `evermoor setup`: connects the editors of this machine, says what that would change, or undoes it.
+//! `evermoor setup`: connects the editors on this machine, previews the changes, or undoes them.
+//!
+//! [`args`] has the arguments, [`connect`] connects one editor, [`undo`] undoes it, [`report`]
+//! prints the results, and [`access`] provides the gateway's address and the editors' tokens.
 
 mod access;
 mod args;
-mod one;
+mod connect;
 mod report;
 mod undo;
 
@@ -10,26 +13,26 @@ use evermoor_core::api::SetupState;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors, client, clients, did_you_mean};
 
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::terminal;
 
-pub(crate) use access::{Gates, attached, found, revoke, short};
+pub(crate) use access::{EditorAccess, attached, found, revoke, short};
 pub(crate) use args::SetupArgs;
-pub(crate) use one::{Outcome, What};
+pub(crate) use connect::{EditorOutcome, OutcomeKind};
 pub(crate) use undo::everything as undo_everything;
 
-pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
-    let Some(user_editors) = UserEditors::here(&place.paths) else {
+pub(crate) fn run(instance: &Instance, args: &SetupArgs, json: bool) -> Exit {
+    let Some(user_editors) = UserEditors::here(&instance.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
-    let gate = match access::Gates::find(place) {
-        Ok(gate) => gate,
+    let access = match access::EditorAccess::find(instance) {
+        Ok(access) => access,
         Err(failure) => return Exit::failure(&failure),
     };
     if args.undo && args.editors.is_empty() {
-        return ended(&undo::everything(&user_editors, &place.paths), args, json);
+        return ended(&undo::everything(&user_editors, &instance.paths), args, json);
     }
-    let chosen = match choose(&user_editors, &gate, args, json) {
+    let chosen = match choose(&user_editors, &access, args, json) {
         Ok(chosen) => chosen,
         Err(exit) => return exit,
     };
@@ -37,27 +40,28 @@ pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
         let scope = args.scope.map(SetupScope::from);
         let undone = chosen
             .into_iter()
-            .flat_map(|client| undo::one(&user_editors, &place.paths, client, scope));
+            .flat_map(|client| undo::editor(&user_editors, &instance.paths, client, scope));
         return ended(&undone.collect::<Vec<_>>(), args, json);
     }
-    let work = one::Work { user_editors: &user_editors, gates: &gate, args };
-    let done: Vec<one::Outcome> = chosen.into_iter().map(|client| work.on(client)).collect();
+    let work = connect::SetupRun { user_editors: &user_editors, access: &access, args };
+    let done: Vec<connect::EditorOutcome> =
+        chosen.into_iter().map(|client| work.on(client)).collect();
     ended(&done, args, json)
 }
 
-fn ended(done: &[one::Outcome], args: &SetupArgs, json: bool) -> Exit {
+fn ended(done: &[connect::EditorOutcome], args: &SetupArgs, json: bool) -> Exit {
     report::show(done, args, json);
-    if done.iter().any(|done| matches!(done.what, one::What::Failed { .. })) {
+    if done.iter().any(|done| matches!(done.what, connect::OutcomeKind::Failed { .. })) {
         Exit::Failure
     } else {
         Exit::Ok
     }
 }
 
-/// The editors that a person means.
+/// The editors that the user means.
 fn choose(
     user_editors: &UserEditors,
-    gates: &access::Gates,
+    access: &access::EditorAccess,
     args: &SetupArgs,
     json: bool,
 ) -> Result<Vec<&'static EditorSpec>, Exit> {
@@ -70,11 +74,11 @@ fn choose(
         return Ok(installed);
     }
     let open = |client: &&&EditorSpec| {
-        let state = user_editors.drift(client, SetupScope::User, &gates.of(client));
+        let state = user_editors.drift(client, SetupScope::User, &access.of(client));
         client.file.is_some() && matches!(state, SetupState::NotConnected | SetupState::Changed)
     };
     let open: Vec<&EditorSpec> = installed.iter().filter(open).copied().collect();
-    report::list(user_editors, gates, &installed, json);
+    report::list(user_editors, access, &installed, json);
     match agreed(&open, json) {
         true => Ok(open),
         false => Err(Exit::Ok),
@@ -87,24 +91,24 @@ fn unknown(name: &str) -> Exit {
         Some(meant) => Exit::failure(&format!("{what} Did you mean `{meant}`?")),
         None => {
             let known: Vec<&str> = clients().iter().map(|client| client.id.as_str()).collect();
-            Exit::failure(&format!("{what} Evermoor knows these: {}.", known.join(", ")))
+            Exit::failure(&format!("{what} Known editors: {}.", known.join(", ")))
         }
     }
 }
 
-/// Asks whether to connect them. Where nobody can be asked, nothing is done.
+/// Asks whether to connect them. Without a terminal, the answer is no.
 fn agreed(open: &[&EditorSpec], json: bool) -> bool {
     if open.is_empty() || json {
         return false;
     }
-    if terminal::manner().yes {
+    if terminal::options().yes {
         return true;
     }
     let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
     let wanted = terminal::confirm(&format!("Connect {}?", titles.join(", ")));
     if !wanted {
-        terminal::remark(
-            &"Connect them with `evermoor setup --all`, or one with `evermoor setup EDITOR`.",
+        terminal::print_note(
+            &"To connect them all, run `evermoor setup --all`; for one, `evermoor setup EDITOR`.",
         );
     }
     wanted

@@ -1,23 +1,23 @@
-//! What `evermoor setup` says.
+//! Prints the results of `evermoor setup`.
 
 use evermoor_core::api::SetupState;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors};
 use serde_json::{Value, json};
 
-use super::access::Gates;
+use super::access::EditorAccess;
 use super::args::SetupArgs;
-use super::one::{Outcome, What};
+use super::connect::{EditorOutcome, OutcomeKind};
 use crate::terminal::{self, Palette};
 
-/// The editors that are here, and how they stand.
+/// Lists the installed editors and their state.
 pub(super) fn list(
     user_editors: &UserEditors,
-    gates: &Gates,
+    access: &EditorAccess,
     installed: &[&'static EditorSpec],
     as_json: bool,
 ) {
     let state =
-        |client: &EditorSpec| user_editors.drift(client, SetupScope::User, &gates.of(client));
+        |client: &EditorSpec| user_editors.drift(client, SetupScope::User, &access.of(client));
     if as_json {
         let editors: Vec<Value> = installed
             .iter()
@@ -30,13 +30,15 @@ pub(super) fn list(
     }
     if installed.is_empty() {
         return terminal::print(
-            &"No editor was found on this machine. `evermoor setup EDITOR` connects one all the same.",
+            &"No editor was found on this machine. To connect one anyway, run `evermoor setup EDITOR`.",
         );
     }
     let colours = Palette::for_output();
     let rows: Vec<Vec<String>> = installed
         .iter()
-        .map(|client| vec![client.title.clone(), word(state(client)).to_owned(), client.id.clone()])
+        .map(|client| {
+            vec![client.title.clone(), state_text(state(client)).to_owned(), client.id.clone()]
+        })
         .collect();
     for (line, client) in terminal::columns(&rows, terminal::width()).iter().zip(installed) {
         let (mark, style) = match state(client) {
@@ -49,18 +51,18 @@ pub(super) fn list(
     }
 }
 
-fn word(state: SetupState) -> &'static str {
+fn state_text(state: SetupState) -> &'static str {
     match state {
         SetupState::Connected => "connected",
         SetupState::NotConnected => "not connected",
-        SetupState::Changed => "changed by someone else",
-        SetupState::Unreadable => "its file cannot be read",
+        SetupState::Changed => "changed outside Evermoor",
+        SetupState::Unreadable => "file cannot be read",
         SetupState::NotInstalled => "not installed",
     }
 }
 
-/// What became of each editor.
-pub(super) fn show(done: &[Outcome], args: &SetupArgs, as_json: bool) {
+/// Prints the outcome for each editor.
+pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, as_json: bool) {
     if as_json {
         let editors: Vec<Value> = done.iter().map(data).collect();
         return terminal::print(&json!({ "schema": 1, "editors": editors }));
@@ -71,12 +73,12 @@ pub(super) fn show(done: &[Outcome], args: &SetupArgs, as_json: bool) {
         } else {
             "No editor was found on this machine."
         };
-        return terminal::remark(&nothing);
+        return terminal::print_note(&nothing);
     }
-    done.iter().for_each(tell);
+    done.iter().for_each(print_outcome);
 }
 
-fn tell(done: &Outcome) {
+fn print_outcome(done: &EditorOutcome) {
     let colours = Palette::for_output();
     let (good, strong) = (colours.good, colours.strong);
     let (title, path) = (&done.client.title, done.path.as_deref().unwrap_or_default());
@@ -84,72 +86,74 @@ fn tell(done: &Outcome) {
     let tick = format!("{good}✓{good:#}");
     let under = |text: &str| terminal::indented(text, 2, terminal::width());
     match &done.what {
-        What::Connected { by_command, .. } => {
-            let by = if *by_command { "through its own program" } else { path };
+        OutcomeKind::Connected { by_command, .. } => {
+            let by = if *by_command { "with its own command" } else { path };
             let sentence = format!("{title} is connected.");
             terminal::print(&terminal::about(&tick, &sentence, by));
             terminal::print(&under(hint));
         }
-        What::Already => {
-            let sentence = format!("{title} is connected already.");
+        OutcomeKind::Already => {
+            let sentence = format!("{title} is already connected.");
             terminal::print(&terminal::about(&tick, &sentence, path));
         }
-        What::Would(diff) => {
+        OutcomeKind::Would(diff) => {
             let diff = terminal::painted(diff);
             terminal::print(&format_args!("{strong}{title}{strong:#}\n{diff}\n"));
         }
-        What::Paste { snippet, link } => {
+        OutcomeKind::Paste { snippet, link } => {
             let how = done.client.paste.clone().unwrap_or_else(|| format!("For {path}:"));
-            terminal::remark(&format_args!("{title}: {how}"));
+            terminal::print_note(&format_args!("{title}: {how}"));
             terminal::print(&snippet.trim_end());
             if let Some(link) = link {
-                terminal::remark(&format_args!("Or open this link: {link}"));
+                terminal::print_note(&format_args!("Or open this link: {link}"));
             }
-            terminal::remark(hint);
+            terminal::print_note(hint);
         }
-        What::ByHand => {
+        OutcomeKind::ByHand => {
             let id = &done.client.id;
             let sentence = format!(
-                "{title} keeps its servers to itself: `evermoor setup {id} --print` shows what to paste."
+                "{title} has no configuration file. To see what to paste, run `evermoor setup {id} --print`."
             );
             terminal::print(&terminal::about(&"–", &sentence, ""));
         }
-        What::Undone => {
-            let sentence = format!("{title} is as it was before.");
+        OutcomeKind::Undone => {
+            let sentence = format!("{title} is restored.");
             terminal::print(&terminal::about(&tick, &sentence, path));
         }
-        What::NothingToUndo => terminal::print(&format_args!("– {title} was not connected.")),
-        What::Failed { why, snippet, link } => {
-            terminal::complain(&format_args!("{title}: {why}"));
+        OutcomeKind::NothingToUndo => {
+            terminal::print(&format_args!("– {title} was not connected."))
+        }
+        OutcomeKind::Failed { why, snippet, link } => {
+            terminal::print_error(&format_args!("{title}: {why}"));
             if let Some(snippet) = snippet {
-                terminal::remark(&format_args!(
-                    "{}\n`evermoor setup {} --print` shows it with its token.",
+                terminal::print_note(&format_args!(
+                    "{}\nTo see this with its token, run `evermoor setup {} --print`.",
                     snippet.trim_end(),
                     done.client.id
                 ));
             }
             if let Some(link) = link {
-                terminal::remark(&format_args!("Or open this link: {link}"));
+                terminal::print_note(&format_args!("Or open this link: {link}"));
             }
         }
     }
 }
 
-fn data(done: &Outcome) -> Value {
+fn data(done: &EditorOutcome) -> Value {
     let mut data = json!({ "id": done.client.id, "title": done.client.title, "path": done.path, "hint": done.client.notices });
     let more = match &done.what {
-        What::Connected { backup, by_command } => {
+        OutcomeKind::Connected { backup, by_command } => {
             json!({ "outcome": "connected", "backup": backup, "byCommand": by_command })
         }
-        What::Already => json!({ "outcome": "already" }),
-        What::Would(diff) => json!({ "outcome": "would", "diff": diff }),
-        What::Paste { snippet, link } => {
+        OutcomeKind::Already => json!({ "outcome": "already" }),
+        OutcomeKind::Would(diff) => json!({ "outcome": "would", "diff": diff }),
+        OutcomeKind::Paste { snippet, link } => {
             json!({ "outcome": "paste", "snippet": snippet, "link": link })
         }
-        What::ByHand => json!({ "outcome": "byHand" }),
-        What::Undone => json!({ "outcome": "undone" }),
-        What::NothingToUndo => json!({ "outcome": "nothingToUndo" }),
-        What::Failed { why, snippet, link } => {
+        OutcomeKind::ByHand => json!({ "outcome": "byHand" }),
+        OutcomeKind::Undone => json!({ "outcome": "undone" }),
+        OutcomeKind::NothingToUndo => json!({ "outcome": "nothingToUndo" }),
+        OutcomeKind::Failed { why, snippet, link } => {
             json!({ "outcome": "failed", "error": why, "snippet": snippet, "link": link })
         }
     };

@@ -1,4 +1,4 @@
-//! Whether the editors of this machine still lead to Evermoor.
+//! Checks whether the editors on this machine still use Evermoor.
 
 use std::time::Duration;
 
@@ -7,38 +7,44 @@ use tokio::time::timeout;
 use evermoor_core::api::{Check, DetectedEditor, SetupState};
 
 use crate::editors::setup;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 
 /// How long reading the editors' files may take.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Every editor that is on this machine.
-pub(super) async fn all(place: &Place) -> Vec<Check> {
-    let place = place.clone();
-    let looking = tokio::task::spawn_blocking(move || setup::found(&place));
-    let found = timeout(PATIENCE, looking).await.ok().and_then(Result::ok).unwrap_or_default();
+pub(super) async fn all(instance: &Instance) -> Vec<Check> {
+    let instance = instance.clone();
+    let looking = tokio::task::spawn_blocking(move || setup::found(&instance));
+    let found = timeout(READ_TIMEOUT, looking).await.ok().and_then(Result::ok).unwrap_or_default();
     found.iter().filter_map(check).collect()
 }
 
-/// What there is to say of an editor; nothing of one that is not here.
+/// The check of an editor; none if it is not installed.
 fn check(editor: &DetectedEditor) -> Option<Check> {
     let (id, title) = (format!("editor.{}", editor.id), editor.title.clone());
     let path = editor.path.as_deref().unwrap_or("its settings");
     let again = format!("Run `evermoor setup {}`.", editor.id);
     Some(match editor.state {
         SetupState::NotInstalled => return None,
-        SetupState::Connected => Check::good(id, title, "It is connected."),
+        SetupState::Connected => Check::good(id, title, "Connected."),
         SetupState::NotConnected => {
-            let detail = format!("It is not connected. `evermoor setup {}` does it.", editor.id);
+            let detail =
+                format!("Not connected. To connect it, run `evermoor setup {}`.", editor.id);
             Check::skipped(id, title, detail)
         }
         SetupState::Changed => {
-            let detail = format!("Somebody changed Evermoor's entry in {path}.");
+            let detail = format!("Evermoor's entry in {path} was changed.");
             Check::bad(id, title, detail, again)
         }
         SetupState::Unreadable => {
-            let detail = format!("{path} cannot be read or understood.");
-            Check::bad(id, title, detail, "Correct it; Evermoor leaves it alone until then.")
+            let detail = format!("Evermoor cannot read {path}.");
+            Check::bad(
+                id,
+                title,
+                detail,
+                "Correct the file. Evermoor does not change it until then.",
+            )
         }
     })
 }
@@ -48,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_editor_that_is_not_here_is_not_missed_and_one_that_was_changed_is() {
+    fn an_editor_that_is_not_installed_is_skipped_and_a_changed_one_is_reported() {
         let editor = |state| DetectedEditor {
             id: "cursor".into(),
             title: "Cursor".into(),

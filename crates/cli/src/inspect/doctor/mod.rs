@@ -1,61 +1,61 @@
-//! `evermoor doctor`: everything that ever goes wrong, looked at from outside and from inside.
+//! `evermoor doctor`: checks for common problems.
 //!
-//! A gateway that runs looks itself; what only somebody outside can see is added here. Where none
-//! runs, the same looks are taken from here.
+//! A running gateway runs its own checks. [`external`] and [`editors`] add what only another process
+//! can see. If no gateway is running, this command runs the gateway's machine checks itself.
 
 mod editors;
-mod outside;
+mod external;
 mod show;
 
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::api::Check;
 use evermoor_core::failure::Failure;
 use evermoor_gateway::server::doctor;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
 use crate::terminal::Progress;
 
-/// How long a gateway may look at itself.
-const PATIENCE: Duration = Duration::from_millis(1_800);
+/// How long the gateway's own checks may take.
+const GATEWAY_TIMEOUT: Duration = Duration::from_millis(1_800);
 
-/// Something that was put right, or could not be.
+/// An attempt to fix a problem.
 pub(crate) struct Repair {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) done: Result<String, Failure>,
 }
 
-pub(crate) fn run(place: &Place, fix: bool) -> Exit {
-    let progress = Progress::show("Looking at everything");
-    let looked = run_async(async {
+pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
+    let progress = Progress::show("Checking");
+    let checked = run_async(async {
         let began = Instant::now();
-        let mut checks = look(place).await;
+        let mut checks = run_checks(instance).await;
         let mut repairs = Vec::new();
         if fix {
             for check in checks.iter().filter(|check| check.is_bad() && check.fixable) {
-                let done = repair(place, check).await;
+                let done = repair(instance, check).await;
                 repairs.push(Repair { id: check.id.clone(), title: check.title.clone(), done });
             }
             if !repairs.is_empty() {
-                checks = look(place).await;
+                checks = run_checks(instance).await;
             }
         }
         (checks, repairs, began.elapsed())
     });
     drop(progress);
-    let (checks, repairs, took) = match looked {
-        Ok(looked) => looked,
+    let (checks, repairs, took) = match checked {
+        Ok(checked) => checked,
         Err(error) => return Exit::failure(&error),
     };
     show::all(&checks, &repairs, took);
-    let runs = Control::find(&place.paths).is_some();
+    let runs = ControlClient::find(&instance.paths).is_some();
     match (checks.iter().any(Check::is_bad), runs) {
         (false, _) => Exit::Ok,
         (true, true) => Exit::Degraded,
@@ -63,59 +63,61 @@ pub(crate) fn run(place: &Place, fix: bool) -> Exit {
     }
 }
 
-/// Everything that can be seen.
-pub(crate) async fn look(place: &Place) -> Vec<Check> {
-    let Some(control) = Control::find(&place.paths) else {
-        let mut checks = vec![outside::no_gateway()];
-        let (machine, tray, editors) =
-            tokio::join!(doctor::machine(&place.paths), outside::tray(), editors::all(place));
+/// Runs all checks.
+pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
+    let Some(control) = ControlClient::find(&instance.paths) else {
+        let mut checks = vec![external::no_gateway()];
+        let (machine, tray, editors) = tokio::join!(
+            doctor::machine(&instance.paths),
+            external::tray(),
+            editors::all(instance)
+        );
         checks.extend(machine);
-        checks.extend([outside::program(), tray]);
+        checks.extend([external::program(), tray]);
         checks.extend(editors);
         return checks;
     };
     let (inside, endpoint, tray, editors) = tokio::join!(
-        timeout(PATIENCE, control.doctor()),
-        outside::endpoint(&control, &place.paths),
-        outside::tray(),
-        editors::all(place),
+        timeout(GATEWAY_TIMEOUT, control.doctor()),
+        external::endpoint(&control, &instance.paths),
+        external::tray(),
+        editors::all(instance),
     );
     let mut checks = match inside {
         Ok(Ok(checks)) => checks,
-        // It does not answer, or not in words that we know: then we look ourselves.
+        // The gateway does not answer, or not in a form we know, so we run the checks ourselves.
         Ok(Err(_)) | Err(_) => {
-            let mut checks = vec![outside::mute(&control)];
-            checks.extend(doctor::machine(&place.paths).await);
+            let mut checks = vec![external::not_answering(&control)];
+            checks.extend(doctor::machine(&instance.paths).await);
             checks
         }
     };
     let at = checks.len().min(1);
-    checks.splice(at..at, [outside::version(&control), endpoint]);
-    outside::ask_each(&control, &place.paths, &mut checks).await;
+    checks.splice(at..at, [external::version(&control), endpoint]);
+    external::ask_each(&control, &instance.paths, &mut checks).await;
     let at = checks.iter().position(|check| check.id.starts_with("upstream."));
     let at = at.unwrap_or(checks.len());
-    checks.splice(at..at, [outside::program(), tray]);
+    checks.splice(at..at, [external::program(), tray]);
     checks.extend(editors);
     checks
 }
 
-/// Puts one thing right: the gateway does it, or we do where it cannot.
-async fn repair(place: &Place, check: &Check) -> Result<String, Failure> {
+/// Fixes one problem, through the gateway if possible.
+async fn repair(instance: &Instance, check: &Check) -> Result<String, Failure> {
     match check.id.as_str() {
         "gateway" => {
-            let launcher = launcher(place.clone()).map_err(|_| outside::no_program())?;
+            let launcher = launcher(instance.clone()).map_err(|_| external::no_program())?;
             let control = launcher.attach().await?;
-            Ok(format!("The gateway was started; it serves at {}/mcp.", control.runtime().origin))
+            Ok(format!("Started the gateway at {}/mcp.", control.runtime().origin))
         }
         "version" => {
-            let launcher = launcher(place.clone()).map_err(|_| outside::no_program())?;
-            outside::replace(&launcher, &place.paths).await
+            let launcher = launcher(instance.clone()).map_err(|_| external::no_program())?;
+            external::replace(&launcher, &instance.paths).await
         }
-        id => match Control::find(&place.paths) {
+        id => match ControlClient::find(&instance.paths) {
             Some(control) => Ok(control.fix(id).await?),
-            None => {
-                doctor::fix_machine(&place.paths, id).unwrap_or_else(|| Err(outside::not_here()))
-            }
+            None => doctor::fix_machine(&instance.paths, id)
+                .unwrap_or_else(|| Err(external::not_here())),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! The doctor's findings: a mark, what was looked at, what was found, and what to do.
+//! Prints the results of the checks: a mark, the title, the result, and what to do.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use serde_json::json;
 use super::Repair;
 use crate::terminal::{self, Palette};
 
-/// Below this width a finding stands under its title.
+/// Below this width, a result is printed below its title.
 const NARROW: usize = 60;
 
 pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
-    if terminal::manner().json {
+    if terminal::options().json {
         let fixed = repairs.iter().map(|repair| match &repair.done {
             Ok(what) => json!({ "id": repair.id, "what": what }),
             Err(failure) => json!({ "id": repair.id, "error": failure }),
@@ -24,22 +24,22 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
     }
     let colours = Palette::for_output();
     for repair in repairs {
-        tell(repair, colours);
+        print_repair(repair, colours);
     }
     if !repairs.is_empty() {
         terminal::print(&"");
     }
     let widest = checks.iter().map(|check| check.title.chars().count()).max().unwrap_or(0);
-    let quiet = terminal::manner().quiet;
+    let quiet = terminal::options().quiet;
     for check in checks.iter().filter(|check| !quiet || check.is_bad()) {
         line(check, widest, colours);
     }
     let summary =
         terminal::indented(&summary(checks, took, !repairs.is_empty()), 0, terminal::width());
-    terminal::say(&format_args!("\n{summary}"));
+    terminal::print_message(&format_args!("\n{summary}"));
 }
 
-fn tell(repair: &Repair, colours: Palette) {
+fn print_repair(repair: &Repair, colours: Palette) {
     let (mark, style, what) = match &repair.done {
         Ok(what) => ("✓", colours.good, what.clone()),
         Err(why) => ("✗", colours.bad, why.to_string()),
@@ -55,7 +55,7 @@ fn line(check: &Check, widest: usize, colours: Palette) {
         CheckState::Skipped => ("–", colours.quiet),
     };
     let (width, quiet, strong) = (terminal::width(), colours.quiet, colours.strong);
-    let words = match check.state {
+    let text = match check.state {
         CheckState::Skipped => quiet,
         CheckState::Good | CheckState::Bad => anstyle::Style::new(),
     };
@@ -64,11 +64,11 @@ fn line(check: &Check, widest: usize, colours: Palette) {
     let detail = terminal::indented(&check.detail, indent, width);
     match narrow {
         true => terminal::print(&format_args!(
-            "{style}{mark}{style:#} {}\n{words}{detail}{words:#}",
+            "{style}{mark}{style:#} {}\n{text}{detail}{text:#}",
             terminal::fit(&check.title, width - 2)
         )),
         false => terminal::print(&format_args!(
-            "{style}{mark}{style:#} {:<widest$}   {words}{}{words:#}",
+            "{style}{mark}{style:#} {:<widest$}   {text}{}{text:#}",
             check.title,
             detail.trim_start()
         )),
@@ -80,26 +80,28 @@ fn line(check: &Check, widest: usize, colours: Palette) {
     }
 }
 
-/// Who has just tried to put things right is not told to try.
+/// The last line. Suggests `--fix` unless it was just used.
 fn summary(checks: &[Check], took: Duration, tried: bool) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
     let took = format_duration(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    let looked = match checks.len() {
+    let counted = match checks.len() {
         1 => format!("1 check in {took}"),
         many => format!("{many} checks in {took}"),
     };
     let found = match bad {
-        0 => return format!("{looked}. Everything is in order."),
+        0 => return format!("{counted}, no problems."),
         1 => "1 problem".to_owned(),
         many => format!("{many} problems"),
     };
     match fixable {
-        0 => format!("{looked}, {found}."),
-        _ if tried => format!("{looked}, {found}."),
-        one_or_more => format!(
-            "{looked}, {found}. `evermoor doctor --fix` tries to put {one_or_more} of them right."
-        ),
+        0 => format!("{counted}, {found}."),
+        _ if tried => format!("{counted}, {found}."),
+        one_or_more => {
+            format!(
+                "{counted}, {found}. To fix {one_or_more} of them, run `evermoor doctor --fix`."
+            )
+        }
     }
 }
 
@@ -113,11 +115,11 @@ mod tests {
         let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
         assert_eq!(
             summary(std::slice::from_ref(&good), took, false),
-            "1 check in 140 ms. Everything is in order."
+            "1 check in 140 ms, no problems."
         );
         assert_eq!(summary(&[good, bad.clone()], took, false), "2 checks in 140 ms, 1 problem.");
-        let told = summary(&[bad.clone().fixable()], took, false);
-        assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");
+        let shown = summary(&[bad.clone().fixable()], took, false);
+        assert!(shown.ends_with("To fix 1 of them, run `evermoor doctor --fix`."), "{shown}");
         assert_eq!(summary(&[bad.fixable()], took, true), "1 check in 140 ms, 1 problem.");
     }
 }

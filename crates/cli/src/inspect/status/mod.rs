@@ -1,10 +1,10 @@
-//! `evermoor status`: how things are, once or for as long as somebody looks.
+//! `evermoor status`: shows the current state, once or continuously. [`details`] shows one server.
 
-mod one;
+mod details;
 
 use std::time::Duration;
 
-use evermoor_client::Control;
+use evermoor_client::ControlClient;
 use evermoor_core::api::{
     AppStatus, EditorStatus, OverallState, Status, UpstreamState, UpstreamStatus,
 };
@@ -14,19 +14,19 @@ use evermoor_platform::process::signals;
 
 use crate::editors::setup;
 use crate::exit::Exit;
-use crate::gateway::serve::Place;
+use crate::gateway::serve::Instance;
 use crate::servers::lookup;
 use crate::terminal::{self, Palette, Screen};
 
-pub(crate) fn run(place: &Place, upstream: Option<&str>, watch: bool) -> Exit {
-    let Some(control) = Control::find(&place.paths) else {
+pub(crate) fn run(instance: &Instance, upstream: Option<&str>, watch: bool) -> Exit {
+    let Some(control) = ControlClient::find(&instance.paths) else {
         return Exit::not_running();
     };
     if watch {
-        return follow(place, control, upstream);
+        return follow(instance, control, upstream);
     }
     match run_async(control.status()) {
-        Ok(Ok(status)) => match show(place, &status, upstream) {
+        Ok(Ok(status)) => match show(instance, &status, upstream) {
             Ok(exit) => exit,
             Err(failure) => Exit::failed(&failure),
         },
@@ -35,32 +35,34 @@ pub(crate) fn run(place: &Place, upstream: Option<&str>, watch: bool) -> Exit {
     }
 }
 
-/// Runs one small piece of async work.
+/// Runs a future on a temporary runtime.
 pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(work))
 }
 
-/// Shows every state until somebody stops it. A gateway that goes away is waited for.
-fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
-    const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Shows every status until interrupted. Waits for the gateway if it stops.
+fn follow(instance: &Instance, control: ControlClient, upstream: Option<&str>) -> Exit {
+    const POLL_INTERVAL: Duration = Duration::from_millis(500);
     let mut screen = Screen::open();
     let shown = async {
         let mut control = Some(control);
         loop {
             let Some(found) = control.take() else {
-                tokio::time::sleep(LOOK_AGAIN).await;
-                control = Control::find(&place.paths);
+                tokio::time::sleep(POLL_INTERVAL).await;
+                control = ControlClient::find(&instance.paths);
                 continue;
             };
             if let Ok(mut states) = found.follow().await {
                 while let Some(status) = states.next().await {
-                    if let Err(failure) = screen.draw(|| show(place, &status, upstream)) {
+                    if let Err(failure) = screen.draw(|| show(instance, &status, upstream)) {
                         return failure;
                     }
                 }
             }
-            screen.draw(|| terminal::say(&"Evermoor is not running. Waiting for it."));
+            screen.draw(|| {
+                terminal::print_message(&"Evermoor is not running. Waiting for it to start.")
+            });
         }
     };
     let ended = run_async(async {
@@ -69,7 +71,7 @@ fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
             () = signals::stop_requested() => None,
         }
     });
-    // What is said now is said on the usual screen.
+    // Errors are printed to the main screen.
     drop(screen);
     match ended {
         Ok(None) => Exit::Ok,
@@ -78,17 +80,17 @@ fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
     }
 }
 
-/// Shows the whole, or one upstream.
-fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, Failure> {
-    let json = terminal::manner().json;
+/// Shows everything, or one upstream.
+fn show(instance: &Instance, status: &Status, upstream: Option<&str>) -> Result<Exit, Failure> {
+    let json = terminal::options().json;
     let Some(name) = upstream else {
         if json {
             let mut data = serde_json::json!(status);
-            data["setup"] = serde_json::json!(setup::attached(place, status));
+            data["setup"] = serde_json::json!(setup::attached(instance, status));
             terminal::print_json(data);
         } else {
             show_all(status);
-            show_connected(&setup::short(place, status));
+            show_connected(&setup::short(instance, status));
         }
         return Ok(match status.overall {
             OverallState::Healthy | OverallState::Busy => Exit::Ok,
@@ -99,7 +101,7 @@ fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, 
     if json {
         terminal::print_json(serde_json::json!({ "upstream": upstream }));
     } else {
-        one::show(upstream);
+        details::show(upstream);
     }
     Ok(match upstream.link {
         UpstreamState::Connected { .. } | UpstreamState::Connecting => Exit::Ok,
@@ -122,7 +124,7 @@ fn show_all(status: &Status) {
         let (mark, style) = mark(upstream, colours);
         terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
         for note in notes(upstream) {
-            show_quietly(&note, 4, colours);
+            show_dimmed(&note, 4, colours);
         }
     }
     for warning in &status.warnings {
@@ -134,7 +136,7 @@ fn show_all(status: &Status) {
     show_editors(&status.editors, colours);
 }
 
-/// The shape and the colour of a state.
+/// The symbol and colour of a state.
 fn mark(upstream: &UpstreamStatus, colours: Palette) -> (&'static str, anstyle::Style) {
     match upstream.link {
         UpstreamState::Off => ("–", colours.quiet),
@@ -145,7 +147,7 @@ fn mark(upstream: &UpstreamStatus, colours: Palette) -> (&'static str, anstyle::
     }
 }
 
-/// What is worth knowing of an upstream besides its state.
+/// What to show about an upstream besides its state.
 fn notes(upstream: &UpstreamStatus) -> Vec<String> {
     let failure = match &upstream.link {
         UpstreamState::Down { failure, .. } => Some(failure.to_string()),
@@ -158,24 +160,24 @@ fn notes(upstream: &UpstreamStatus) -> Vec<String> {
     failure.into_iter().chain(app).collect()
 }
 
-/// What is seen of an application besides its link.
+/// What to show about an application besides its connection.
 fn about_app(app: &AppStatus, upstream: &UpstreamStatus) -> Vec<String> {
     let connected = matches!(upstream.link, UpstreamState::Connected { .. });
-    let stands = (connected && app.next != NextStep::Nothing)
+    let problem = (connected && app.next != NextStep::Nothing)
         .then(|| format!("{} {}", app.what, app.remedy))
         .into_iter();
     let memory = app.trend.iter().map(|trend| format!("Memory: {trend}"));
-    stands.chain(app.notes.iter().cloned()).chain(app.offer.clone()).chain(memory).collect()
+    problem.chain(app.notes.iter().cloned()).chain(app.offer.clone()).chain(memory).collect()
 }
 
-/// A paragraph that stands back.
-fn show_quietly(text: &str, indent: usize, colours: Palette) {
+/// Prints a dimmed paragraph.
+fn show_dimmed(text: &str, indent: usize, colours: Palette) {
     let quiet = colours.quiet;
     let text = terminal::indented(text, indent, terminal::width());
     terminal::print(&format_args!("{quiet}{text}{quiet:#}"));
 }
 
-/// What each editor is shown.
+/// Prints what each editor sees.
 fn show_editors(editors: &[EditorStatus], colours: Palette) {
     let cells =
         |editor: &EditorStatus| vec![editor.name.clone(), editor.sees().unwrap_or_default()];
@@ -185,12 +187,12 @@ fn show_editors(editors: &[EditorStatus], colours: Palette) {
     for ((line, label), editor) in lines.iter().zip(labels).zip(editors) {
         terminal::print(&format_args!("{label:<8}  {line}"));
         if let Some(hint) = &editor.hint {
-            show_quietly(hint, 10, colours);
+            show_dimmed(hint, 10, colours);
         }
     }
 }
 
-/// Which editors on this machine are connected.
+/// Prints which editors on this machine are connected.
 fn show_connected(sentences: &[String]) {
     let labels = std::iter::once("Machine").chain(std::iter::repeat(""));
     for (sentence, label) in sentences.iter().zip(labels) {
@@ -200,7 +202,7 @@ fn show_connected(sentences: &[String]) {
 }
 
 fn row(upstream: &UpstreamStatus) -> Vec<String> {
-    // Nothing is known of one that was never reached.
+    // The tools of a server that was never reached are unknown.
     let unknown = upstream.tools == 0 && !matches!(upstream.link, UpstreamState::Connected { .. });
     let tools = if upstream.is_off() || unknown { String::new() } else { upstream.tool_count() };
     vec![upstream.name.clone(), upstream.word().to_owned(), tools, upstream.target.clone()]

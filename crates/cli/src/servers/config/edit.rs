@@ -1,4 +1,4 @@
-//! `evermoor config edit`: the person's own editor, and a look at the file afterwards.
+//! `evermoor config edit`: opens the file in the user's editor and checks it afterwards.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -11,9 +11,10 @@ use crate::exit::Exit;
 use crate::inspect::status::run_async;
 use crate::terminal;
 
-/// What a new file begins with.
+/// The content of a new file.
 const FIRST: &str = "\
-# Evermoor. `evermoor config schema` prints the form of this file, and the gateway follows it by itself.
+# Configuration of Evermoor. The gateway reloads this file automatically. To see all settings, run
+# `evermoor config schema`.
 
 # [upstreams.notes]
 # url = \"http://127.0.0.1:3001/mcp\"
@@ -22,18 +23,18 @@ const FIRST: &str = "\
 pub(super) fn run(path: &Path) -> Exit {
     let Some(editor) = editor(|name| std::env::var(name).ok()) else {
         return Exit::usage(&format_args!(
-            "No editor is named. Set VISUAL or EDITOR, or edit {} yourself.",
+            "No editor is set. Set VISUAL or EDITOR, or edit {} yourself.",
             path.display()
         ));
     };
-    if !std::io::stdin().is_terminal() && !terminal::manner().yes {
+    if !std::io::stdin().is_terminal() && !terminal::options().yes {
         return Exit::usage(&format_args!(
-            "There is no terminal for an editor. Edit {} itself, or say --yes.",
+            "There is no terminal for an editor. Edit {} yourself, or use --yes.",
             path.display()
         ));
     }
     if let Err(error) = prepare(path) {
-        return Exit::failure(&format_args!("{} cannot be made: {error}.", path.display()));
+        return Exit::failure(&format_args!("{} cannot be created: {error}.", path.display()));
     }
     let (program, args) = editor.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
     let mut command = spawn::foreground_command(program);
@@ -50,12 +51,14 @@ pub(super) fn run(path: &Path) -> Exit {
     let known = std::fs::read_to_string(path).is_ok_and(|text| Config::parse(&text).is_ok());
     let exit = validate(&path.to_owned());
     if !known {
-        terminal::remark(&"Until it is corrected, what was good before goes on running.");
+        terminal::print_note(
+            &"Until you correct it, Evermoor keeps using the last valid configuration.",
+        );
     }
     exit
 }
 
-/// The editor's command line; a person may have put arguments into the variable.
+/// The editor's command line. The variable may contain arguments.
 fn editor(env: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let named = ["VISUAL", "EDITOR"].into_iter().filter_map(env);
     let words = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -74,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_editor_is_the_one_that_a_person_named() {
+    fn visual_takes_precedence_over_editor() {
         let named = |variables: &[(&str, &str)]| {
             editor(|name| {
                 let found = variables.iter().find(|(key, _)| *key == name);
@@ -90,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_new_file_begins_with_is_a_configuration() {
+    fn the_content_of_a_new_file_is_valid() {
         assert!(Config::parse(FIRST).is_ok());
-        let said = FIRST.replace("# [", "[").replace("# url", "url");
-        assert_eq!(Config::parse(&said).unwrap().upstreams[0].name.as_str(), "notes");
+        let uncommented = FIRST.replace("# [", "[").replace("# url", "url");
+        assert_eq!(Config::parse(&uncommented).unwrap().upstreams[0].name.as_str(), "notes");
     }
 }

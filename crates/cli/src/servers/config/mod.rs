@@ -1,4 +1,4 @@
-//! `evermoor config`: finding, editing and checking `config.toml`.
+//! `evermoor config`: finds, edits and checks `config.toml`.
 
 mod edit;
 
@@ -18,7 +18,7 @@ pub(crate) fn run(paths: &Paths, action: ConfigAction) -> Exit {
     match action {
         ConfigAction::Path => {
             let path = paths.config.display().to_string();
-            match terminal::manner().json {
+            match terminal::options().json {
                 true => {
                     terminal::print_json(json!({ "path": path, "exists": paths.config.exists() }))
                 }
@@ -35,27 +35,27 @@ pub(crate) fn run(paths: &Paths, action: ConfigAction) -> Exit {
     }
 }
 
-/// Says what a file comes to, or what is wrong with it. Nothing is written.
+/// Prints a summary of the file, or what is wrong with it. Writes nothing.
 fn validate(path: &PathBuf) -> Exit {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let what = format!("There is no {}.", path.display());
-            let remedy = "Without it the demo is served. `evermoor add` makes one.";
+            let what = format!("{} does not exist.", path.display());
+            let remedy = "To create it, run `evermoor add`. Until then, Evermoor serves a demo.";
             return Exit::failed(&Failure::new(Code::NotFound, what, remedy));
         }
         Err(error) => return Exit::failure(&format_args!("{}: {error}.", path.display())),
     };
     match Config::parse(&text) {
         Ok(config) => {
-            tell(path, &config);
+            print_summary(path, &config);
             Exit::Ok
         }
         Err(mistake) => {
-            let failure = told(path, &mistake);
-            if terminal::manner().json {
+            let failure = located(path, &mistake);
+            if terminal::options().json {
                 terminal::print_json(json!({ "valid": false, "mistake": of(&mistake) }));
-                terminal::complain(&failure);
+                terminal::print_error(&failure);
             } else {
                 let _ = Exit::failed(&failure);
             }
@@ -64,10 +64,10 @@ fn validate(path: &PathBuf) -> Exit {
     }
 }
 
-/// A mistake with the file and the line it stands in.
-fn told(path: &Path, mistake: &ConfigError) -> Failure {
-    let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    let what = format!("{}{place}: {}", path.display(), mistake.what);
+/// A mistake with its file and line.
+fn located(path: &Path, mistake: &ConfigError) -> Failure {
+    let location = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let what = format!("{}{location}: {}", path.display(), mistake.what);
     Failure::new(Code::Configuration, what, mistake.remedy.clone())
 }
 
@@ -75,24 +75,24 @@ fn of(mistake: &ConfigError) -> serde_json::Value {
     json!({ "line": mistake.line, "what": mistake.what, "remedy": mistake.remedy })
 }
 
-fn tell(path: &Path, config: &Config) {
+fn print_summary(path: &Path, config: &Config) {
     let names = |all: &[evermoor_core::config::UpstreamConfig]| -> Vec<String> {
         all.iter().map(|upstream| upstream.name.to_string()).collect()
     };
     let doubts: Vec<serde_json::Value> = config.doubts.iter().map(of).collect();
-    if terminal::manner().json {
+    if terminal::options().json {
         let (on, off) = (names(&config.upstreams), names(&config.off));
         let data = json!({ "valid": true, "upstreams": on, "off": off, "doubts": doubts });
         return terminal::print_json(data);
     }
-    terminal::say(&format_args!("{} is in order.", path.display()));
-    for (what, names) in [("Upstreams", &config.upstreams), ("Turned off", &config.off)] {
+    terminal::print_message(&format_args!("{} is valid.", path.display()));
+    for (what, names) in [("Servers", &config.upstreams), ("Turned off", &config.off)] {
         if !names.is_empty() {
-            terminal::say(&format_args!("{what:<10}  {}", self::listed(names)));
+            terminal::print_message(&format_args!("{what:<10}  {}", self::listed(names)));
         }
     }
     for doubt in &config.doubts {
-        terminal::remark(&told(path, doubt));
+        terminal::print_note(&located(path, doubt));
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a start shows: mostly nothing. A window opens at the first run, when somebody asks for one,
-//! and where there is no tray to find Evermoor in.
+//! Which window opens when the application starts. Usually none does: a window opens on the first
+//! run, with `--window`, and on a desktop without a tray.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::gateway::Gateway;
 use crate::window::page::Page;
 use crate::{login, system, window};
 
-/// Longer than a gateway takes to start, most of the time.
-const A_MOMENT: Duration = Duration::from_secs(3);
+/// Usually longer than a gateway takes to start.
+const FIRST_RUN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How the program was started.
+/// How the application was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// By the system, at login.
+    /// By the system at login.
     hidden: bool,
-    /// By somebody who wants a window.
+    /// With `--window`.
     window: bool,
 }
 
@@ -36,20 +36,20 @@ impl Start {
         })
     }
 
-    /// Whether the system did it, at login.
-    pub(crate) fn is_by_login(self) -> bool {
+    /// Whether the system started it at login.
+    pub(crate) fn is_login(self) -> bool {
         self.hidden
     }
 
-    /// A second start while the first goes on: a person is looking for Evermoor.
-    pub(crate) fn again(self, app: &AppHandle) {
+    /// The user launched the application although it is running, so they are looking for it.
+    pub(crate) fn launched_again(self, app: &AppHandle) {
         if !self.hidden {
             window::open(app);
         }
     }
 
-    /// Opens the window that a first start needs, if it needs one.
-    pub(crate) async fn first(self, app: AppHandle, icon: bool) {
+    /// Opens a window if this start needs one.
+    pub(crate) async fn open_first_window(self, app: AppHandle, icon: bool) {
         if self.window {
             window::open(&app);
         }
@@ -63,31 +63,32 @@ impl Start {
             }
             return;
         }
-        // The only way in must not wait for a gateway that cannot start.
-        let welcome = timeout(A_MOMENT, is_first_run(presence)).await.unwrap_or(false);
+        // Without a tray the window is the only way in, so it must not wait for a gateway that
+        // cannot start.
+        let welcome = timeout(FIRST_RUN_TIMEOUT, is_first_run(presence)).await.unwrap_or(false);
         let page = if welcome { Page::Welcome } else { Page::Overview };
         window::open_at(&app, &page);
-        if is_news(app.state::<Gateway>().keeper().paths()) {
-            system::say_there_is_no_tray(&app);
+        if is_first_notice(app.state::<Gateway>().supervisor().paths()) {
+            system::explain_missing_tray(&app);
         }
     }
 }
 
-/// Whether nobody has set anything up yet, as the gateway says once it serves.
+/// Whether nothing has been set up yet. Waits until the gateway is running.
 async fn is_first_run(mut presence: watch::Receiver<Presence>) -> bool {
     let serves = |presence: &Presence| matches!(presence, Presence::Serving { .. });
     let serving = presence.wait_for(serves).await;
     matches!(serving.as_deref(), Ok(Presence::Serving { status }) if status.first_run)
 }
 
-/// Whether this machine's person has not been told yet that there is no tray.
-fn is_news(paths: &Paths) -> bool {
+/// Whether the user has not yet seen the notice about the missing tray.
+fn is_first_notice(paths: &Paths) -> bool {
     let file = paths.no_tray_file();
-    let news = !file.exists();
-    if news && let Err(error) = private::write_private(&file, b"told\n") {
-        warn!(%error, "that there is no tray will be told again");
+    let first = !file.exists();
+    if first && let Err(error) = private::write_private(&file, b"told\n") {
+        warn!(%error, "cannot remember that the notice about the missing tray was shown");
     }
-    news
+    first
 }
 
 #[cfg(test)]
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_is_told_from_a_person() {
+    fn a_start_at_login_is_recognised_by_its_argument() {
         let read = |arguments: &[&str]| Start::read(arguments.iter().map(|&one| one.to_owned()));
         assert_eq!(read(&["evermoor-tray"]), Start { hidden: false, window: false });
         assert_eq!(read(&["evermoor-tray", "--hidden"]), Start { hidden: true, window: false });

@@ -1,4 +1,4 @@
-//! Connecting one editor, or whatever else was asked about it.
+//! Connects one editor, or shows what connecting it would change.
 
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::{Code, Failure};
@@ -10,39 +10,39 @@ use evermoor_setup::{
     SetupScope, UserEditors,
 };
 
-use super::access::{Gates, NO_TOKEN};
+use super::access::{EditorAccess, NO_TOKEN};
 use super::args::SetupArgs;
 use crate::inspect::status::run_async;
 
-/// What is worked with.
-pub(super) struct Work<'a> {
+/// One run of `evermoor setup`.
+pub(super) struct SetupRun<'a> {
     pub(super) user_editors: &'a UserEditors,
-    pub(super) gates: &'a Gates,
+    pub(super) access: &'a EditorAccess,
     pub(super) args: &'a SetupArgs,
 }
 
-/// What became of one editor.
-pub(crate) struct Outcome {
+/// The outcome for one editor.
+pub(crate) struct EditorOutcome {
     pub(crate) client: &'static EditorSpec,
     pub(crate) path: Option<String>,
-    pub(crate) what: What,
+    pub(crate) what: OutcomeKind,
 }
 
-pub(crate) enum What {
+pub(crate) enum OutcomeKind {
     Connected {
         backup: Option<String>,
         by_command: bool,
     },
-    /// It was connected already.
+    /// It was already connected.
     Already,
-    /// What would change.
+    /// The changes, as a diff or as commands.
     Would(String),
-    /// What a person pastes.
+    /// What the user pastes.
     Paste {
         snippet: String,
         link: Option<String>,
     },
-    /// Only a person can do it.
+    /// The user must do it.
     ByHand,
     Undone,
     NothingToUndo,
@@ -53,17 +53,17 @@ pub(crate) enum What {
     },
 }
 
-impl Work<'_> {
-    pub(super) fn on(&self, client: &'static EditorSpec) -> Outcome {
+impl SetupRun<'_> {
+    pub(super) fn on(&self, client: &'static EditorSpec) -> EditorOutcome {
         let what = match self.args {
             SetupArgs { print: true, .. } => self.paste(client),
             _ if self.user_editors.path(client, self.scope()).is_none()
                 && client.paste.is_none() =>
             {
-                let what = format!("{} has no servers of a project.", client.title);
-                Err(Failure::new(Code::NotFound, what, "Leave out `--scope project`."))
+                let what = format!("{} has no project configuration.", client.title);
+                Err(Failure::new(Code::NotFound, what, "Run it without `--scope project`."))
             }
-            SetupArgs { all: true, .. } if client.paste.is_some() => Ok(What::ByHand),
+            SetupArgs { all: true, .. } if client.paste.is_some() => Ok(OutcomeKind::ByHand),
             _ if client.paste.is_some() => self.paste(client),
             SetupArgs { dry_run: true, .. } => self.would(client),
             _ => self.connect(client),
@@ -71,7 +71,7 @@ impl Work<'_> {
         let path =
             self.user_editors.path(client, self.scope()).map(|path| path.display().to_string());
         let what = what.unwrap_or_else(|why| self.failed(client, why));
-        Outcome { client, path, what }
+        EditorOutcome { client, path, what }
     }
 
     fn scope(&self) -> SetupScope {
@@ -87,8 +87,8 @@ impl Work<'_> {
         }
     }
 
-    /// As a person says; else as it is already; else as suits the editor. What belongs to a project
-    /// is shared with others, so it gets no token.
+    /// The transport that the user chose, else that of the existing entry, else what suits the
+    /// editor. A project's configuration is shared with others, so it uses stdio and gets no token.
     fn transport(&self, client: &EditorSpec) -> EditorTransport {
         if let Some(transport) = self.args.transport {
             return transport.into();
@@ -121,7 +121,7 @@ impl Work<'_> {
             .map_err(|refused| told(&refused))
     }
 
-    /// The editor's own program and what to tell it, unless a person wants something else.
+    /// The editor's own command for adding a server, unless the user chose a scope or transport.
     fn command(&self, client: &EditorSpec, gate: &GatewayAccess) -> Option<EditorCommand> {
         let usual = self.scope() == SetupScope::User && self.args.transport.is_none();
         usual.then(|| self.user_editors.command(client, &self.gateway_entries(), gate)).flatten()
@@ -137,46 +137,56 @@ impl Work<'_> {
             && self.user_editors.drift(client, self.scope(), gate) == SetupState::Connected
     }
 
-    fn connect(&self, client: &'static EditorSpec) -> Result<What, Failure> {
-        let before = self.gates.of(client);
-        // A file that will be left alone must not cost a token, nor another's server its place.
+    fn connect(&self, client: &'static EditorSpec) -> Result<OutcomeKind, Failure> {
+        let before = self.access.of(client);
+        // If the file cannot be changed, fail before a token is created or an entry replaced.
         self.plan(client, &before)?;
         if let Some(command) = self.command(client, &before) {
             if self.is_connected(client, &before) {
-                return Ok(What::Already);
+                return Ok(OutcomeKind::Already);
             }
-            self.gates.made_for(client)?;
-            tell(client, &command)?;
+            self.access.with_token_for(client)?;
+            run_command(client, &command)?;
             self.user_editors
                 .record_command(client, &self.gateway_entries())
                 .map_err(|refused| told(&refused))?;
-            return Ok(What::Connected { backup: None, by_command: true });
+            return Ok(OutcomeKind::Connected { backup: None, by_command: true });
         }
-        let plan = self.plan(client, &self.gates.made_for(client)?)?;
+        let plan = self.plan(client, &self.access.with_token_for(client)?)?;
         let done = self.user_editors.apply(&plan).map_err(|refused| told(&refused))?;
         let backup = done.backup.map(|path| path.display().to_string());
-        Ok(if done.changed { What::Connected { backup, by_command: false } } else { What::Already })
+        Ok(if done.changed {
+            OutcomeKind::Connected { backup, by_command: false }
+        } else {
+            OutcomeKind::Already
+        })
     }
 
-    fn would(&self, client: &'static EditorSpec) -> Result<What, Failure> {
-        let gate = self.gates.of(client);
+    fn would(&self, client: &'static EditorSpec) -> Result<OutcomeKind, Failure> {
+        let gate = self.access.of(client);
         if let Some(command) = self.command(client, &gate) {
             if self.is_connected(client, &gate) {
-                return Ok(What::Already);
+                return Ok(OutcomeKind::Already);
             }
             let line = |words: &Vec<String>| {
                 format!("{} {}\n", command.program.display(), words.join(" "))
             };
-            return Ok(What::Would(command.lines.iter().map(line).collect()));
+            return Ok(OutcomeKind::Would(command.lines.iter().map(line).collect()));
         }
         let plan = self.plan(client, &gate)?;
-        Ok(if plan.changes() { What::Would(plan.diff(&gate)) } else { What::Already })
+        Ok(if plan.changes() { OutcomeKind::Would(plan.diff(&gate)) } else { OutcomeKind::Already })
     }
 
-    fn paste(&self, client: &'static EditorSpec) -> Result<What, Failure> {
-        let gate =
-            if self.args.dry_run { self.gates.of(client) } else { self.gates.made_for(client)? };
-        Ok(What::Paste { snippet: self.snippet(client, &gate), link: self.link(client, &gate) })
+    fn paste(&self, client: &'static EditorSpec) -> Result<OutcomeKind, Failure> {
+        let gate = if self.args.dry_run {
+            self.access.of(client)
+        } else {
+            self.access.with_token_for(client)?
+        };
+        Ok(OutcomeKind::Paste {
+            snippet: self.snippet(client, &gate),
+            link: self.link(client, &gate),
+        })
     }
 
     fn snippet(&self, client: &EditorSpec, gate: &GatewayAccess) -> String {
@@ -198,10 +208,10 @@ impl Work<'_> {
             .and_then(|gateway_entry| install_link(client, gateway_entry, gate))
     }
 
-    /// With what a person can paste, and no token in it.
-    fn failed(&self, client: &EditorSpec, why: Failure) -> What {
-        let gate = GatewayAccess { token: NO_TOKEN.to_owned(), ..self.gates.of(client) };
-        What::Failed {
+    /// A failure, with an entry to paste that contains no token.
+    fn failed(&self, client: &EditorSpec, why: Failure) -> OutcomeKind {
+        let gate = GatewayAccess { token: NO_TOKEN.to_owned(), ..self.access.of(client) };
+        OutcomeKind::Failed {
             why,
             snippet: Some(self.snippet(client, &gate)),
             link: self.link(client, &gate),
@@ -209,9 +219,9 @@ impl Work<'_> {
     }
 }
 
-/// Tells the editor's own program what to do.
-pub(super) fn tell(client: &EditorSpec, command: &EditorCommand) -> Result<(), Failure> {
-    let told = run_async(evermoor_gateway::editors::setup::tell(client, command));
+/// Runs the editor's own command.
+pub(super) fn run_command(client: &EditorSpec, command: &EditorCommand) -> Result<(), Failure> {
+    let result = run_async(evermoor_gateway::editors::setup::tell(client, command));
     let broken = |error| Failure::new(Code::Internal, format!("{error}."), "Try again.");
-    told.map_err(broken)?
+    result.map_err(broken)?
 }

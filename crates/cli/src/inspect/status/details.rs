@@ -1,10 +1,10 @@
-//! All that is known of one upstream.
+//! Shows everything about one upstream.
 
 use evermoor_core::api::{AppStatus, UpstreamState, UpstreamStatus};
 use evermoor_core::history::incident::text::{format_duration, format_memory};
 use evermoor_platform::clock;
 
-use super::{mark, notes, show_quietly};
+use super::{mark, notes, show_dimmed};
 use crate::terminal::{self, Palette};
 
 pub(super) fn show(upstream: &UpstreamStatus) {
@@ -14,7 +14,7 @@ pub(super) fn show(upstream: &UpstreamStatus) {
     let title = terminal::fit(&upstream.title, terminal::width().saturating_sub(2));
     terminal::print(&format_args!("{style}{mark}{style:#} {strong}{title}{strong:#}"));
     for note in notes(upstream) {
-        show_quietly(&note, 2, colours);
+        show_dimmed(&note, 2, colours);
     }
     terminal::print(&"");
     let known = facts(upstream, now).into_iter();
@@ -39,7 +39,7 @@ fn facts(upstream: &UpstreamStatus, now: u64) -> Vec<(&'static str, String)> {
             let next = format_duration(retry_at.saturating_sub(now));
             vec![
                 ("State", format!("{} for {}", upstream.word(), ago(*since))),
-                ("Attempts", format!("{attempts}, the next in {next}")),
+                ("Attempts", format!("{attempts}, next in {next}")),
             ]
         }
         UpstreamState::Paused { since } => vec![("State", format!("Paused for {}", ago(*since)))],
