@@ -58,7 +58,7 @@ fn about_app(app: &AppStatus) -> Vec<(&'static str, String)> {
         ("Version", app.version.clone()),
         ("Port", app.port.map(|port| port.to_string())),
         ("Process", app.pid.map(|pid| pid.to_string())),
-        ("Memory", app.memory.map(memory)),
+        ("Memory", app.memory.map(format_memory)),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
