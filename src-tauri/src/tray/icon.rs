@@ -28,7 +28,7 @@ pub(crate) fn state(presence: &Presence) -> OverallState {
 
 pub(crate) fn image(state: OverallState, backdrop: Backdrop) -> Image<'static> {
     use Backdrop::{Any, Dark, Light, Template};
-    use Overall::{Busy, Degraded, Down, Healthy, Paused};
+    use OverallState::{Busy, Degraded, Down, Healthy, Paused};
     match (state, backdrop) {
         (Healthy, Template) => include_image!("../icons/tray/healthy-template.png"),
         (Healthy, Light) => include_image!("../icons/tray/healthy-light.png"),

@@ -1,6 +1,6 @@
 //! Who is connected at this moment.
 
-use evermoor_core::api::{ClientTransport as Way, ConnectedClient};
+use evermoor_core::api::{ClientTransport, ConnectedClient};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::Wire;
 use evermoor_tests::gateway::Gateway;

@@ -98,7 +98,7 @@ async fn the_timeline_has_every_state_and_the_time_when_nobody_watched() {
     gateway.until_down("notes").await;
     upstream.start_again().await;
     gateway.until_connected("notes").await;
-    use SpanState::{Connected, Down, Unwatched};
+    use TimelineState::{Connected, Down, Unwatched};
     let seen = spans(&gateway).await;
     assert!(states(&seen).ends_with(&[Connected, Down, Connected]), "{seen:?}");
     assert_eq!((seen[0].state, seen.last().unwrap().to), (Unwatched, None));

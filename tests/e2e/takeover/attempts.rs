@@ -26,7 +26,7 @@ impl Taker {
     }
 
     pub(super) async fn say(&mut self, word: &SuccessorMessage) {
-        self.line.speaking.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
+        self.line.sender.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
     }
 
     pub(super) async fn ask(&mut self, conversation: u32) {
@@ -34,8 +34,8 @@ impl Taker {
     }
 
     pub(super) async fn hear(&mut self) -> Option<PredecessorMessage> {
-        let packet = self.line.hearing.next().await.unwrap()?;
-        Some(serde_json::from_slice(&packet.words).unwrap())
+        let packet = self.line.receiver.next().await.unwrap()?;
+        Some(serde_json::from_slice(&packet.payload).unwrap())
     }
 }
 

@@ -157,8 +157,11 @@ async fn send(
             }
             Some(Handoff::Subscriptions { session, wishes }) => {
                 let (resources, level) = (wishes.resources, wishes.level);
-                send_message(&mut sender, &PredecessorMessage::Subscriptions { session, resources, level })
-                    .await
+                send_message(
+                    &mut sender,
+                    &PredecessorMessage::Subscriptions { session, resources, level },
+                )
+                .await
             }
         };
         if let Err(error) = sent {

@@ -55,8 +55,10 @@ mod tests {
 
     #[test]
     fn a_duration_has_its_two_largest_units() {
-        let texts: Vec<String> =
-            [0, 999, 1000, 61_000, 3_600_000, 90_000_000].into_iter().map(format_duration).collect();
+        let texts: Vec<String> = [0, 999, 1000, 61_000, 3_600_000, 90_000_000]
+            .into_iter()
+            .map(format_duration)
+            .collect();
         assert_eq!(texts, ["0 ms", "999 ms", "1 s", "1 min 1 s", "1 h", "1 d 1 h"]);
     }
 

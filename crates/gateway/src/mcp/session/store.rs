@@ -104,8 +104,9 @@ impl SubscriptionStore {
         match self.lease.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
-                let _ =
-                    self.handoffs.blocking_send(Handoff::Subscriptions { session, wishes: subscriptions });
+                let _ = self
+                    .handoffs
+                    .blocking_send(Handoff::Subscriptions { session, wishes: subscriptions });
             }
         }
     }
@@ -208,7 +209,8 @@ mod tests {
         notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Handoff::Subscriptions { session, wishes: sent }) = queued_handoffs.recv().await else {
+        let Some(Handoff::Subscriptions { session, wishes: sent }) = queued_handoffs.recv().await
+        else {
             panic!("a subscription is sent")
         };
         assert_eq!((nonce(&session), sent), (Some(SESSION), subscriptions("x://1")));

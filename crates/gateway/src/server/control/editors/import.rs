@@ -53,7 +53,8 @@ async fn preview_import(
         let access = control.gateway_access(client);
         let entries = redirect::entries(desk, &import.plan);
         let diff = entries.first().map(|entries| {
-            let plan = desk.plan_at(client, &entries.location, &entries.desired(desk, true), &access);
+            let plan =
+                desk.plan_at(client, &entries.location, &entries.desired(desk, true), &access);
             plan.map(|plan| plan.diff(&access)).map_err(|refused| told(&refused))
         });
         let (before, after) = import.config()?;

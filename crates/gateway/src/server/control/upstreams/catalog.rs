@@ -56,11 +56,7 @@ fn tool(raw: &Raw, filter: &Filter) -> Option<ToolListing> {
     })
 }
 
-fn items(
-    all: &[Raw],
-    list: ListKind,
-    filters: &Filters,
-) -> impl Iterator<Item = CatalogEntry> {
+fn items(all: &[Raw], list: ListKind, filters: &Filters) -> impl Iterator<Item = CatalogEntry> {
     let filter = filters.of(list).clone();
     all.iter().filter_map(move |raw| {
         let name = raw.text_member(list.key())?;
