@@ -1,4 +1,4 @@
-//! Whoever guesses is answered less and less; whoever is right does not notice.
+//! Repeated wrong tokens are answered more and more slowly; valid tokens are not affected.
 
 use evermoor_tests::Scene;
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! More connections than there should be, and readers that do not read.
+//! Too many connections, and clients that do not read.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::socket::Socket;
@@ -28,8 +28,8 @@ async fn of_five_hundred_silent_strangers_a_few_may_stay_and_a_healthy_client_do
     }
 }
 
-/// What may lie between an upstream and a reader that does not read, in mebibytes: most of it in the
-/// buffers of the system.
+/// Limit for data between an upstream and a client that does not read, in MiB. Most of it is in the
+/// system's socket buffers.
 const ON_THE_WAY: usize = 64;
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn an_editor_that_does_not_read_its_stream_holds_up_its_own_call_and_no_ot
     assert!(flooded <= ON_THE_WAY, "{flooded} MiB were taken from the upstream");
 }
 
-/// Gateways whose number of files can be chosen, and what the system says of them.
+/// Gateways with a limit on open files, and what the system reports about them.
 #[cfg(target_os = "linux")]
 mod files {
     use std::time::Duration;
@@ -66,7 +66,8 @@ mod files {
 
     const FEW: usize = 64;
 
-    /// A request that is let in and told that it has no session: its connection is known from then on.
+    /// An authorized request without a session: from then on its connection counts as
+    /// authenticated.
     fn greeting(gateway: &Gateway) -> String {
         let (host, token) = (gateway.origin.trim_start_matches("http://"), gateway.token());
         format!(
@@ -80,7 +81,7 @@ mod files {
         std::fs::read_dir(format!("/proc/{}/fd", gateway.process.pid())).unwrap().count()
     }
 
-    /// How long the gateway has used a processor.
+    /// CPU time used by the gateway.
     fn busy(gateway: &Gateway) -> Duration {
         measure::busy(gateway.process.pid()).unwrap()
     }

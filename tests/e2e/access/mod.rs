@@ -1,4 +1,6 @@
-//! Who may speak to the gateway: Host, Origin, token.
+//! Access to the gateway: Host, Origin, tokens, paths, malformed requests and overload.
+//!
+//! The files only use the scenario language in `tests/src`.
 
 mod guessing;
 mod load;
@@ -32,7 +34,7 @@ async fn gateway(scene: &Scene) -> (Gateway, String) {
     (gateway, bearer)
 }
 
-/// A call under way whose stream has begun and does not end by itself.
+/// A running call whose stream has begun and does not end by itself.
 async fn open_stream(gateway: &Gateway, token: &str, tool: &str) -> reqwest::Response {
     let request = |session: Option<&str>, body: Value| {
         let request = http()

@@ -1,4 +1,4 @@
-//! What there is at an address, and that there is nothing at all others.
+//! The paths that the gateway serves; everything else is not found.
 
 use std::path::Path;
 

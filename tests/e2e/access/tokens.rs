@@ -1,4 +1,4 @@
-//! One token per editor, which a person can see, rotate and revoke.
+//! One token per editor, which a person can list, rotate and revoke.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{open_stream, post};
 
-/// How the gateway answers this token: with 400 if it is let in, because it has no session.
+/// The status for this token. 400 means that it is valid, because the request has no session.
 async fn status_of(gateway: &Gateway, token: &str) -> StatusCode {
     let bearer = format!("Bearer {token}");
     post(gateway, "/mcp", &[("authorization", &bearer)]).await.status()
@@ -23,7 +23,7 @@ async fn until_closed(mut stream: reqwest::Response) {
     timeout(PATIENCE, closed).await.expect("the stream is closed");
 }
 
-/// Whether more can come after what has come already.
+/// Whether the stream is still open.
 fn is_open(stream: &mut reqwest::Response) -> bool {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     loop {
@@ -159,7 +159,7 @@ async fn tokens(scene: &Scene, arguments: &[&str]) -> Output {
     evermoor(&scene.home()).arg("tokens").args(arguments).output().await.unwrap()
 }
 
-/// What a command printed, which must have worked.
+/// The output of a command, which must succeed.
 async fn printed(scene: &Scene, arguments: &[&str]) -> String {
     let output = tokens(scene, arguments).await;
     assert!(output.status.success(), "{output:?}");

@@ -1,4 +1,4 @@
-//! What follows when an application ends.
+//! What the gateway does when an application exits.
 
 use evermoor_core::api::Link;
 use evermoor_core::failure::Code;

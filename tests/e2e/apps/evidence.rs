@@ -1,6 +1,6 @@
-//! Why an application ended, where the system's own records say more than its exit.
+//! Why an application exited, when the system's records say more than its exit status.
 //!
-//! The journal of these tests is a program of that name which prints recorded lines.
+//! In these tests `journalctl` is a script that prints recorded lines.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -16,18 +16,18 @@ const OUT_OF_MEMORY: &str = r#"{"_TRANSPORT":"kernel","__REALTIME_TIMESTAMP":"<n
 const ABORTED: &str = r##"{"MESSAGE_ID":"fc2e22bc6ee647b6b90729ab34a250b1","COREDUMP_PID":"<pid>","COREDUMP_SIGNAL":"6","COREDUMP_SIGNAL_NAME":"SIGABRT","COREDUMP_COMM":"os_server","COREDUMP_TIMESTAMP":"<now>","MESSAGE":"Process <pid> (os_server) of user 1000 dumped core.\n\nStack trace of thread <pid>:\n#0  0x00007f21 abort (/home/jo/libc.so.6 + 0x2587)"}"##;
 const LISTED: &str = r#"[{"time":<now>,"pid":<pid>,"uid":1000,"gid":1000,"sig":11,"corefile":"present","exe":"/snap/pieces-os/x1/os_server","size":1000}]"#;
 
-/// What the programs of a system say that write down crashes.
+/// Scripts in place of the system's crash-reporting programs.
 struct Records<'s>(&'s Scene);
 
 impl Records<'_> {
-    /// From now on this program prints this, about this process and of this moment.
+    /// From now on this program prints this text, about this process and with the current time.
     fn say(&self, program: &str, said: &str, pid: u32) {
         let said = said.replace("<pid>", &pid.to_string());
         let script = format!("#!/bin/sh\nsed \"s/<now>/$(date +%s%6N)/\" <<'END'\n{said}\nEND\n");
         self.put(program, &script);
     }
 
-    /// From now on this program cannot say anything.
+    /// From now on this program fails.
     fn fail(&self, program: &str) {
         self.put(program, "#!/bin/sh\nexit 1\n");
     }
@@ -35,7 +35,7 @@ impl Records<'_> {
     fn put(&self, program: &str, script: &str) {
         let folder = self.0.path("bin");
         std::fs::create_dir_all(&folder).unwrap();
-        // A program that is being run cannot be written to, but replaced.
+        // A running program cannot be overwritten, but it can be replaced.
         let (new, place) = (folder.join("new"), folder.join(program));
         std::fs::write(&new, script).unwrap();
         std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -43,7 +43,7 @@ impl Records<'_> {
     }
 }
 
-/// A running PiecesOS, and a gateway that asks these records about it.
+/// A running PiecesOS, and a gateway that consults these records about it.
 async fn recorded(scene: &Scene) -> (Pieces, Gateway, Records<'_>) {
     let records = Records(scene);
     for program in ["journalctl", "coredumpctl"] {

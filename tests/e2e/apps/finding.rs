@@ -1,4 +1,4 @@
-//! Where an application is, and how it stands.
+//! Finding an application and its state.
 
 use evermoor_core::api::{Link, Upstream};
 use evermoor_core::failure::Code;

@@ -1,4 +1,4 @@
-//! An application that runs and answers nothing: it may be busy, so a person decides.
+//! An application that runs but does not answer. It may be busy, so the person decides.
 
 use evermoor_core::policy::app::state::Next;
 use evermoor_tests::Scene;

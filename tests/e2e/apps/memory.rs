@@ -1,4 +1,4 @@
-//! An application that takes too much memory: what is tried, what is offered, what is done.
+//! An application that uses too much memory: what the gateway tries, offers and does.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
@@ -7,13 +7,13 @@ use evermoor_tests::gateway::Gateway;
 use super::{connected, editor, ended, entry, remember, steps, until_app};
 
 const MB: usize = 1_000_000;
-/// Far more than the fake takes of itself.
+/// Far more than the fake itself uses.
 const MUCH: u64 = 80 * MB as u64;
 const RELIEF: &str = "POST /os/memory/optimize";
 const SOON: &str = "[relief]\nask = \"POST /os/memory/optimize\"\nwithin = \"1s\"\n\
                     [memory]\nnormal = \"10 MB\"\nalarm = \"80 MB\"\nidle = \"1s\"\n";
 
-/// A running PiecesOS with such limits, and a gateway with `more` in its entry.
+/// A running PiecesOS with these limits, and a gateway with `more` in its entry.
 async fn limited(scene: &Scene, more: &str) -> (Pieces, Gateway) {
     let pieces = Pieces::start(scene).await;
     pieces.describe(&scene.home(), SOON);

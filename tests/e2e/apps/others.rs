@@ -1,6 +1,6 @@
-//! The other presets, each against a server built from its facts: a process of that name which
-//! serves MCP there. Only ports and names of processes are changed, so that tests can run beside one
-//! another and beside the real ones.
+//! The other presets, each against a server with the properties of the real application: a process
+//! of that name that serves MCP at that path. Only ports and process names differ, so that tests
+//! can run in parallel and next to the real applications.
 
 use evermoor_platform::process::info;
 use evermoor_tests::editor::answer::Verdict;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::until_app;
 
-/// A gateway that looks for an application by this preset at one port, in processes of this name.
+/// A gateway that uses this preset to find an application, with one port and one process name.
 async fn gateway(scene: &Scene, preset: &str, port: u16, process: &str) -> Gateway {
     let mut text =
         format!("extends = \"{preset}\"\n[find]\nports = \"{port}-{}\"\nowner = true\n", port + 2);
@@ -32,7 +32,7 @@ async fn gateway(scene: &Scene, preset: &str, port: u16, process: &str) -> Gatew
     scene.gateway_of("", &format!("[upstreams.pieces]\npreset = \"{preset}\"\n")).await
 }
 
-/// A server of MCP that runs under a name of its own.
+/// An MCP server under a given process name.
 async fn host(scene: &Scene, name: &str, port: u16) -> (Process, Ledger) {
     let program = scene.path(name);
     if std::fs::hard_link(built("fake-upstream"), &program).is_err() {
@@ -46,7 +46,8 @@ async fn host(scene: &Scene, name: &str, port: u16) -> (Process, Ledger) {
     (process, ledger)
 }
 
-/// Takes the place of an application, and shows what it is sent: one text for each connection.
+/// A foreign process at an application's port that records what it receives: one text per
+/// connection.
 async fn stranger(tasks: &mut JoinSet<()>, port: u16) -> watch::Receiver<Vec<String>> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let (show, sent) = watch::channel(Vec::new());

@@ -1,4 +1,4 @@
-//! An application that a person paused is left alone.
+//! The gateway leaves a paused application alone.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{connected, editor, incidents, remember, until_app};
 
-/// More than one look, for one who would look.
+/// Long enough for several checks, if there were any.
 const A_WHILE: Duration = Duration::from_secs(2);
 
 async fn pause(gateway: &Gateway) {
@@ -30,7 +30,7 @@ async fn nothing_is_asked_of_one_that_is_paused() {
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
     pause(&gateway).await;
-    // Whoever asks next is refused, and only that one.
+    // The next health request is refused, and only that one.
     pieces.tell(Fault::Refuse { area: Area::Health, status: 418, times: Some(1) }).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 418, times: Some(1) }).await;
     let mut looking = gateway.look("pieces").await;

@@ -1,4 +1,4 @@
-//! What a person reads of an application: samples, reports, and the words of the command line.
+//! What a person can read about an application: samples, reports, and the output of commands.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{connected, ended, gateway, gateway_among, until_app};
 
-/// A command of the person whose home is the scene.
+/// A command run by the person whose home is the scene.
 async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
     let mut command = programs::evermoor(&scene.home());
     command.args(arguments).env("HOME", scene.path("")).output().await.unwrap()
@@ -31,7 +31,7 @@ async fn samples(gateway: &Gateway) -> Vec<Sample> {
 async fn what_it_uses_is_sampled() {
     let scene = Scene::new();
     let (_pieces, gateway) = connected(&scene, "").await;
-    // They are written a moment after they are seen.
+    // Samples are written with a short delay.
     let looking = async {
         loop {
             match samples(&gateway).await.first() {

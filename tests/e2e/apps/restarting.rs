@@ -1,4 +1,4 @@
-//! Bringing an application back, in the ways that it allows, with proof.
+//! Restarting an application in each way it supports, and verifying the result.
 
 use evermoor_core::api::Link;
 use evermoor_tests::Scene;

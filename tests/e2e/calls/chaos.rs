@@ -1,7 +1,7 @@
-//! Everything at once: six editors call without pause while the way and the upstream break in
-//! every way there is, and every answer is held against the ledger afterwards.
+//! Everything at once: six editors call continuously while the network and the upstream fail in
+//! every known way. Afterwards every answer is checked against the ledger.
 //!
-//! `SEED=…` plays the same faults in the same order again.
+//! `SEED=…` repeats the same faults in the same order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,27 +21,27 @@ use tokio::time::{Instant, sleep, timeout};
 
 const LENGTH: Duration = Duration::from_secs(12);
 const HOLD: Duration = Duration::from_secs(1);
-/// An outage that no held call survives.
+/// An outage longer than the hold.
 const TOO_LONG: Duration = Duration::from_millis(1400);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
-/// What a busy machine may add to a time limit.
+/// Allowance for a busy machine on top of a time limit.
 const SLACK: Duration = Duration::from_secs(5);
 const HTTP_EDITORS: usize = 4;
 const SHIM_EDITORS: usize = 2;
 
-/// One thing that goes wrong.
+/// A fault to inject.
 #[derive(Clone, Debug)]
 enum Mishap {
-    /// Something on the way, for everything or only for calls.
+    /// A network fault, for everything or only for calls.
     Way(Fault),
     Calls(Fault),
     /// The process is killed and started again, at once or after every hold has ended.
     Kill,
     StayAway,
-    /// The process stands still for a while.
+    /// The process is frozen for a while.
     Freeze,
     Forget(Forgotten),
-    /// The server treats some calls so.
+    /// The server treats some calls in this way.
     Server(Act),
 }
 
@@ -100,7 +100,7 @@ async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
     }
     let faults = break_things(Dice::new(seed), &proxy, &mut upstream).await;
 
-    // After the last fault a call must soon work again.
+    // Soon after the last fault, calls must succeed again.
     let mut probe = gateway.editor("/mcp/notes").await;
     let healed = Instant::now();
     let mut probes = Vec::new();
@@ -143,7 +143,7 @@ async fn attach(gateway: &Gateway) -> Vec<Editor> {
     editors
 }
 
-/// Calls without pause, each call under a nonce of its own.
+/// Calls continuously, each call with its own nonce.
 async fn call_until_told(
     mut editor: Editor,
     number: usize,
@@ -159,7 +159,7 @@ async fn call_until_told(
     calls
 }
 
-/// Breaks one thing after the other and returns how many it broke. At the end nothing is broken.
+/// Injects one fault after another and returns how many. Nothing is broken at the end.
 async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) -> usize {
     let (began, mishaps) = (Instant::now(), mishaps());
     let mut faults = 0;
@@ -198,13 +198,13 @@ async fn freeze(upstream: &Upstream, lasts: Duration) {
     upstream.thaw();
 }
 
-/// Where a process cannot be frozen, it is left alone.
+/// Processes cannot be frozen on this system.
 #[cfg(not(unix))]
 async fn freeze(_: &Upstream, lasts: Duration) {
     sleep(lasts).await;
 }
 
-/// How many descriptors the gateway has open and how much memory it holds, where the system tells.
+/// The gateway's open file descriptors and memory, where the system tells.
 fn resources(gateway: &Gateway) -> Option<(usize, usize)> {
     let folder = format!("/proc/{}", gateway.process.pid());
     let open = std::fs::read_dir(format!("{folder}/fd")).ok()?.count();

@@ -1,4 +1,4 @@
-//! What an editor sees while an upstream is away: nothing.
+//! What an editor sees of an upstream's outage: nothing.
 
 use evermoor_tests::Scene;
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! Upstreams that editors share, and upstreams that each has to itself: processes, questions, news.
+//! Upstreams that editors share, and upstreams of which each editor has its own: processes, server
+//! requests, notifications.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 const LATEST: &str = "2025-11-25";
 const BOTH: &str = "application/json, text/event-stream";
 
-/// A program named `notes`, shared as `sharing` says.
+/// A stdio upstream named `notes`, shared according to `sharing`.
 async fn notes(scene: &Scene, sharing: &str) -> (Program, Gateway) {
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let entry = format!("{}sharing = \"{sharing}\"\n", program.entry());
@@ -33,7 +34,7 @@ async fn process(wire: &Wire) -> u32 {
     answer.last()["result"]["content"][0]["text"].as_str().unwrap().parse().unwrap()
 }
 
-/// Starts a call that asks back, and returns its stream and the question.
+/// Starts a call that sends a request back, and returns its stream and that request.
 async fn asked(wire: &Wire) -> (Events, Value) {
     let mut stream = Events::of(wire.send(Method::POST, Some(&call(2, "ask", "")), BOTH).await);
     let (_, question) = stream.next().await.unwrap();

@@ -1,4 +1,4 @@
-//! `evermoor connect`: an editor over standard input and output.
+//! `evermoor connect`: an editor over stdio.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -69,7 +69,7 @@ async fn ten_editors_that_start_at_once_share_one_gateway() {
     }
     let editors = starting.join_all().await;
     assert!((0..10).all(|number| upstream.ledger.executions(&number.to_string()) == 1));
-    // Those that found the place taken end by themselves.
+    // Gateways that find the address in use exit by themselves.
     until("one gateway is left", || gateways(&scene.home()).len() == 1).await;
     assert_eq!(gateways(&scene.home()), [runtime(&scene.home()).pid]);
     drop(editors);

@@ -1,4 +1,4 @@
-//! What the gateway remembers of its upstreams across its own end.
+//! The gateway keeps what it knows of its upstreams across restarts.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ fn file(scene: &Scene) -> PathBuf {
     scene.home().join("data/catalogs/notes.json")
 }
 
-/// A gateway that was connected once, and is gone like its upstream.
+/// A gateway was connected once; now both it and its upstream are gone.
 async fn after_a_first_life(scene: &Scene) -> Upstream {
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;

@@ -1,10 +1,10 @@
-//! What is hidden cannot be called: its upstream does not even hear of it.
+//! Hidden items cannot be called, and requests for them never reach the upstream.
 
 use super::*;
 
 const HIDING: &str = "tools.deny = [\"hang\"]\nprompts.deny = [\"secret_*\"]\nresources.deny = [\"shelf://secret_*\"]";
 
-/// Requests for hidden things, as they are written at `/mcp/notes` and, with a prefix, at `/mcp`.
+/// Requests for hidden items, as at `/mcp/notes` or, with a prefix, at `/mcp`.
 fn requests(prefix: &str) -> Vec<(&'static str, Value)> {
     let prompt = format!("{prefix}secret_one");
     let argument = json!({ "name": "a", "value": "b" });
@@ -28,7 +28,7 @@ fn requests(prefix: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What was said instead of an answer.
+/// The error message of an answer.
 fn refusal(answer: &Value) -> &str {
     let (error, result) = (&answer["error"]["message"], &answer["result"]);
     let text = error.as_str().or_else(|| result["content"][0]["text"].as_str());
@@ -38,7 +38,8 @@ fn refusal(answer: &Value) -> &str {
 
 #[tokio::test]
 async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
-    // Only one of the two, so that in the view of all nothing can stand in for what is hidden.
+    // Only one of the two upstreams, so that nothing in the view of all can replace the hidden
+    // items.
     let library = Library::open(HIDING, "[editors.local]\nupstreams.deny = [\"files\"]\n").await;
     let token = library.gateway.token();
     for (path, prefix) in [("/mcp/notes", ""), ("/mcp", "notes__")] {

@@ -49,7 +49,7 @@ async fn a_changed_list_is_told_to_exactly_those_who_see_another_one_and_costs_n
     assert_eq!(shown(&after, "zed"), 8);
     assert!(!listed(&in_all, "tools/list").await.contains(&"notes__mirror".to_owned()));
 
-    // The next thing that happens is the first that the others hear.
+    // The next change is the first that the others are notified of.
     library.change("prompts.deny = [\"secret_one\"]", hiding);
     for news in [&mut another, &mut newer_of_another, &mut all, &mut notes] {
         assert_eq!(told(news).await, PROMPTS);
@@ -76,7 +76,7 @@ async fn a_tool_that_comes_and_is_hidden_is_no_news_to_whom_it_is_hidden_from() 
     let mut seeing = library.session("/mcp", &local).await.listen(None).await;
     library.files.kill().await;
     library.gateway.until_down("files").await;
-    // It comes back without its prompts and resources, which is news to everybody.
+    // It comes back without its prompts and resources, which every editor is notified of.
     library.files.start_again_with(&["extra"]).await;
     assert_eq!(told(&mut blind).await, PROMPTS);
     assert_eq!(told(&mut seeing).await, PROMPTS);

@@ -1,4 +1,4 @@
-//! How much each editor is shown, wherever a person looks.
+//! The number of tools that each editor is shown, wherever it is displayed.
 
 use std::process::Output;
 

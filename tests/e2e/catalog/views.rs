@@ -1,11 +1,11 @@
-//! What is in the lists of each editor, in both views, over every transport.
+//! The lists of each editor, in both views and over every transport.
 
 use super::*;
 
 const LISTS: [&str; 4] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 
-/// What is in a list over HTTP+SSE.
+/// The items of a list over HTTP+SSE.
 async fn listed_events(library: &Library, path: &str, token: &str, method: &str) -> Vec<String> {
     let (mut events, wire) = open_events(library, path, token).await;
     let posted = wire.post(&request(1, method, json!({}))).await;

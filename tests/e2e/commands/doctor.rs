@@ -1,4 +1,4 @@
-//! The doctor: well, ill, and put right.
+//! `evermoor doctor`: on a healthy machine, on one with problems, and after repairs.
 
 use evermoor_core::api::Check;
 use evermoor_tests::Scene;

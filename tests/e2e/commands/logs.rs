@@ -1,4 +1,4 @@
-//! The log: on the disk, in the control API and in the terminal, without secrets.
+//! The log: on disk, in the control API and in the terminal, without secrets.
 
 use evermoor_core::api::LogLine;
 use evermoor_tests::Scene;
@@ -66,7 +66,7 @@ async fn the_log_is_followed_and_can_be_read_when_no_gateway_runs() {
     assert!(!read.stdout.is_empty());
 }
 
-/// A secret that a program prints and one that stands in an address.
+/// A secret that a program prints, and one in a URL.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn no_secret_gets_into_the_log() {

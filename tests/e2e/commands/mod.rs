@@ -1,4 +1,10 @@
-//! The commands of a person, through the real binary.
+//! The command line, through the real binary.
+//!
+//! - [`lifecycle`], [`settings`], [`entries`]: the gateway, its service and its configuration
+//! - [`doctor`], [`logs`], [`archive`]: finding and reporting problems
+//! - [`editors`]: `evermoor setup`
+//! - [`secrets`]: the keychain and importing servers
+//! - [`layout`], [`documents`]: what the output looks like
 
 mod archive;
 mod doctor;
@@ -24,13 +30,13 @@ async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
     evermoor_among(home, arguments, &[]).await
 }
 
-/// With these variables.
+/// The same with these environment variables.
 async fn evermoor_among(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = programs::evermoor(home);
     command.args(arguments).envs(variables.iter().copied()).output().await.unwrap()
 }
 
-/// What a command printed as JSON, which says its form.
+/// The JSON that a command printed, with its format version checked.
 fn json(output: &Output) -> Value {
     let data: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(data["schema"], 1, "{data}");

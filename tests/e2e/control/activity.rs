@@ -1,4 +1,4 @@
-//! The calls that people are shown: who, what, how it ended, how long it took; never what was said.
+//! The list of calls that people see: who, what, outcome and duration, but never the content.
 
 use evermoor_core::api::{Activity, Call, CallOutcome, Latency};
 use evermoor_tests::Scene;
@@ -22,7 +22,7 @@ async fn followed(gateway: &Gateway) -> Events {
     events
 }
 
-/// The next call that is told live.
+/// The next call on the live stream.
 async fn told(events: &mut Events) -> Call {
     loop {
         let (_, event) = events.next().await.unwrap();

@@ -1,4 +1,4 @@
-//! Who is connected at this moment.
+//! The list of connected editors.
 
 use evermoor_core::api::{Attached, Wire as Way};
 use evermoor_tests::Scene;

@@ -1,4 +1,8 @@
-//! The control API and the dashboard's door.
+//! The control API, and access to the dashboard.
+//!
+//! - [`access`]: tokens
+//! - [`activity`], [`attached`], [`upstreams`]: what the dashboard shows
+//! - [`settings`], [`welcome`]: what a person changes
 
 mod activity;
 mod attached;

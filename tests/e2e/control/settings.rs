@@ -1,4 +1,5 @@
-//! What a person sets through the gateway stands in `config.toml`, with everything else as it was.
+//! Settings changed through the gateway are written to `config.toml`, and nothing else in the file
+//! changes.
 
 use evermoor_core::api::{Link, Notifications, Settings};
 use evermoor_tests::Scene;

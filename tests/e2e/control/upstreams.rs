@@ -1,4 +1,4 @@
-//! The page of one upstream: what it offers, a call to try, and how it fared.
+//! The page of one upstream: what it offers, a test call, and its history.
 
 use evermoor_core::api::{Catalog, Trial};
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! The first run: offered once, and ended by a real conversation with the endpoint.
+//! The first run: offered once, and completed by a real request to the endpoint.
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;

@@ -1,4 +1,4 @@
-//! Calls of 2026-07-28 to an upstream that asks in the middle of its work.
+//! 2026-07-28 calls to an upstream that needs input in the middle of its work.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-/// A program that asks, behind a gateway.
+/// A stdio upstream that asks for input, behind a gateway.
 async fn asking(scene: &Scene) -> (Program, Gateway, Wire) {
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let gateway = scene.gateway_of("", &program.entry()).await;
@@ -25,7 +25,7 @@ fn ask(extra: Value) -> Value {
     params
 }
 
-/// The same call with an answer to what it needed.
+/// The same call with the input it needed.
 fn back(needed: &Value, name: &str) -> Value {
     let answer = json!({ "action": "accept", "content": { "name": name } });
     ask(json!({ "requestState": needed["requestState"], "inputResponses": { "answer": answer } }))

@@ -1,4 +1,4 @@
-//! Editors that shake hands: streams of news, broken streams, cancellation, batches.
+//! Editors with sessions: notification streams, broken streams, cancellation, batches.
 
 use evermoor_tests::Scene;
 use evermoor_tests::conformance::{Era, Fixture};
@@ -50,7 +50,7 @@ async fn an_upstream_that_comes_back_as_it_was_is_no_news() {
     files.kill().await;
     gateway.until_down("files").await;
     files.start_again_with(&["extra"]).await;
-    // The first thing that is told is of the second one: its list is read, and the other's not.
+    // The first notification is about `files`: the list of `notes` is unchanged.
     news.next().await.unwrap();
     let listed = all.post(&request(1, "tools/list", json!({}))).await;
     assert!(listed.last()["result"]["tools"].to_string().contains("files__extra"));
@@ -67,7 +67,7 @@ async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next(
     gateway.process.kill().await;
     let gateway = evermoor_tests::gateway::Gateway::start(&scene.home()).await;
     gateway.until_connected("notes").await;
-    // The address may be another one; the session is the same.
+    // The new gateway may have another address; the session is the same.
     let wire = wire.at(&gateway, "/mcp/notes");
     let mut news = wire.listen(Some("n.00000000.7")).await;
     let (_, told) = news.next().await.unwrap();
@@ -105,7 +105,7 @@ async fn a_call_that_the_gateway_died_over_still_gets_its_one_honest_answer() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp").initialized(LATEST, json!({})).await;
-    // An id as another life of the gateway gave it: call 7, of the tool `record`.
+    // An event id from an earlier gateway process: call 7, of the tool `record`.
     let id = "c.00000000.3.1.WzcsInJlY29yZCIsdHJ1ZV0";
     let (_, answer) = wire.listen(Some(id)).await.next().await.unwrap();
     assert_eq!(answer["id"], 7);
@@ -143,7 +143,7 @@ async fn a_call_that_is_cancelled_while_it_waits_is_never_sent() {
     let mut waiting = JoinSet::new();
     waiting.spawn(async move { held.post(&message).await });
     let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
-    // The cancellation may overtake the call; it is repeated until the call has ended.
+    // The cancellation may overtake the call, so it is repeated until the call has ended.
     let answer = loop {
         assert_eq!(wire.post(&gone).await.status, StatusCode::ACCEPTED);
         if let Some(answer) = waiting.try_join_next() {
@@ -219,7 +219,7 @@ async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want
         assert_eq!(answer.last()["result"]["content"][0]["text"], "Logged.");
         answer.messages.iter().filter(|(_, told)| told["method"] == "notifications/message").count()
     };
-    // The upstream serves both, so it is told what the more curious one wants.
+    // The upstream serves both, so it gets the more detailed of the two levels.
     assert_eq!(logs("debug").await, 3);
     assert_eq!(logs("error").await, 0);
 }

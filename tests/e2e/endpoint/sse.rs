@@ -1,4 +1,4 @@
-//! Editors of 2024-11-05, over HTTP+SSE.
+//! 2024-11-05 editors, over HTTP+SSE.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -7,7 +7,7 @@ use evermoor_tests::gateway::Gateway;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// Opens a stream and learns where to post.
+/// Opens a stream and reads the address for posts from it.
 async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
     let answer = Wire::to(gateway, path).send(Method::GET, None, "text/event-stream").await;
     assert_eq!(answer.status(), StatusCode::OK);
@@ -16,7 +16,7 @@ async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
     (events, Wire::to(gateway, &address))
 }
 
-/// Posts a message, and reads what comes on the stream.
+/// Posts a message and reads the answer from the stream.
 async fn ask(events: &mut Events, wire: &Wire, message: Value) -> Value {
     assert_eq!(wire.post(&message).await.status, StatusCode::ACCEPTED);
     events.next().await.unwrap().1

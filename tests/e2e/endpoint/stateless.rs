@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28: each request speaks for itself.
+//! 2026-07-28 editors: each request is self-contained.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -110,7 +110,7 @@ async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
         }
         hanging_up.shutdown().await;
     }
-    // It was sent after the other one, and takes as long.
+    // It was sent after the cancelled call, and takes as long.
     upstream.until_executed("goes on").await;
     assert_eq!(upstream.ledger.executions("cancelled"), 0);
 }

@@ -1,4 +1,4 @@
-//! Clients that other people made, over HTTP with a token and over `evermoor connect`.
+//! Third-party clients, over HTTP with a token and over `evermoor connect`.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream::Upstream;

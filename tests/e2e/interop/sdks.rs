@@ -1,7 +1,7 @@
-//! Editors and servers that other people's SDKs are, each with each, through the gateway.
+//! Editors and servers built with each SDK, in every combination, through the gateway.
 //!
-//! One of them knows sessions alone, the others speak 2026-07-28 when they are asked to. So both eras meet
-//! on either side, and nobody here was written with Evermoor in mind.
+//! One SDK only supports sessions; the others speak 2026-07-28 when asked to. So both kinds occur
+//! on either side, and none of them was written with Evermoor in mind.
 
 use evermoor_tests::Scene;
 use evermoor_tests::interop::{Door, Sdk, Seen, Server, look};
@@ -13,7 +13,7 @@ async fn meet(editor: Sdk, sdk: Sdk) {
     gateway.until_connected("peer").await;
     for (door, nonce) in [(Door::Http, "over http"), (Door::Shim, "over the shim")] {
         let mut wanted = Seen::wanted(nonce);
-        // The package for Python does not declare logging any more, so no session can set a level.
+        // The Python package no longer declares logging, so a session cannot set a level.
         if (editor, sdk) == (Sdk::FirstTypeScript, Sdk::Python) {
             wanted.logged = None;
         }

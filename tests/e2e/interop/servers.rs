@@ -1,7 +1,7 @@
-//! Other people's servers and clients.
+//! Third-party servers and clients.
 //!
-//! Each server is given to the gateway as a bare address or a bare command. It is killed and started
-//! again, and forgets everything; its editor must not notice, and nothing may run twice.
+//! The gateway gets a bare address or a bare command. The server is killed and started again
+//! without its state; its editor must not notice, and nothing may run twice.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::{Maker, Over, Remote, inspector, python_client};
 use serde_json::{Value, json};
 
-/// A server behind a gateway, connected, with an editor that has called it.
+/// A server behind a gateway, connected, and an editor that has called it.
 async fn behind_a_gateway(scene: &Scene, maker: Maker, over: Over) -> (Remote, Gateway, Editor) {
     let server = Remote::start(scene, maker, over).await;
     let gateway = scene.gateway_of("", &server.entry()).await;
@@ -21,7 +21,7 @@ async fn behind_a_gateway(scene: &Scene, maker: Maker, over: Over) -> (Remote, G
     (server, gateway, editor)
 }
 
-/// It dies, is called, and comes back without a memory of anything.
+/// The server dies, is called, and comes back without its state.
 async fn dies_and_comes_back(maker: Maker, over: Over) {
     let scene = Scene::new();
     let (mut server, gateway, mut editor) = behind_a_gateway(&scene, maker, over).await;
@@ -35,7 +35,7 @@ async fn dies_and_comes_back(maker: Maker, over: Over) {
     }
 }
 
-/// Somebody else ends the session, and the server lives on.
+/// The session is ended from outside while the server keeps running.
 async fn forgets_the_session(maker: Maker) {
     let scene = Scene::new();
     let over = Over::StreamableHttp;
@@ -96,7 +96,7 @@ async fn the_prompts_of_the_reference_server_pass_through() {
     assert!(!prompts["prompts"].as_array().unwrap().is_empty());
 }
 
-/// A program is killed between two calls, and the gateway starts it again.
+/// A stdio server is killed between two calls, and the gateway starts it again.
 #[cfg(target_os = "linux")]
 async fn dies_and_is_started_again(maker: Maker) {
     let scene = Scene::new();
@@ -136,7 +136,7 @@ async fn an_older_rmcp_server_is_started_again_over_its_pipes() {
     dies_and_is_started_again(Maker::RmcpWithSessions).await;
 }
 
-/// An upstream behind a gateway, and what a client has to know to call `record` of it.
+/// An upstream behind a gateway, and the arguments for a client that calls its tool `record`.
 async fn notes(scene: &Scene) -> (evermoor_tests::fakes::upstream::Upstream, Gateway, [String; 2]) {
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

@@ -1,4 +1,4 @@
-//! Takeovers that come to nothing: the gateway that runs goes on as before.
+//! Takeovers that fail: the running gateway continues.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use evermoor_tests::scene::programs::evermoor;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-/// Somebody who asks for a place and dies in the middle.
+/// A process that begins a takeover and dies in the middle.
 pub(super) struct Taker {
     line: Line,
 }
@@ -52,7 +52,7 @@ async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
             taker.ask(CONVERSATION).await;
         }
         if words > 1 {
-            // The socket and the lock are in its hands, and it dies with them.
+            // It holds the socket and the lock when it dies.
             assert_eq!(taker.hear().await, Some(Going::Yours));
         }
         if words > 2 {
@@ -110,7 +110,7 @@ async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
     taker.hear().await;
     taker.say(&Coming::Ready).await;
     taker.hear().await;
-    // Nothing may be written now, and the editor does not notice.
+    // The gateway may not write anything now, and the editor does not notice.
     editor.ask("resources/subscribe", &json!({ "uri": "note:1" })).await;
     let file = scene.home().join("data/sessions.json");
     assert!(!file.exists());

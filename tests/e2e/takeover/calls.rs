@@ -1,4 +1,4 @@
-//! Calls that are under way when another gateway takes over.
+//! Calls in progress during a takeover.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -127,7 +127,7 @@ async fn a_call_of_the_gateway_before_can_still_be_cancelled() {
     let mut old = scene.gateway(&[&upstream]).await;
     old.until_connected("notes").await;
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
-    // The call is in the hands of the old one for sure: it is executed, and its answer is not wanted.
+    // The old gateway has certainly sent this call, because it is executed. Nobody needs its answer.
     let params = json!({ "name": "hang", "arguments": { "nonce": "unwanted" } });
     let (caller, message) = (wire.clone(), request(9, "tools/call", params));
     let mut calling = JoinSet::new();

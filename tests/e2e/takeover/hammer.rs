@@ -1,4 +1,4 @@
-//! Clients that never pause, through takeovers in a row.
+//! Clients that call and connect continuously through several takeovers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ struct Seen {
     longest: Duration,
 }
 
-/// Calls a tool again and again. Every call must go through.
+/// Calls a tool repeatedly. Every call must succeed.
 async fn call(mut editor: Editor, name: String, over: Arc<AtomicBool>) -> Seen {
     let (mut rounds, mut longest) = (0, Duration::ZERO);
     while !over.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ async fn call(mut editor: Editor, name: String, over: Arc<AtomicBool>) -> Seen {
     Seen { name, rounds, longest }
 }
 
-/// Connects again and again. Every connection must be accepted and answered.
+/// Connects repeatedly. Every connection must be accepted and answered.
 async fn knock(address: String, over: Arc<AtomicBool>) -> Seen {
     let (mut rounds, mut longest) = (0, Duration::ZERO);
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

@@ -1,4 +1,4 @@
-//! Outages around a takeover: one gateway at a time writes them down.
+//! Outages around a takeover: only one gateway at a time records them.
 
 use evermoor_core::api::Link;
 use evermoor_core::history::incident::{How, Incident, Incidents};
@@ -16,7 +16,7 @@ async fn incidents(gateway: &Gateway) -> Vec<Incident> {
     serde_json::from_value::<Incidents>(found).unwrap().incidents
 }
 
-/// Waits until the newest outage is as wanted.
+/// Waits until the newest outage satisfies `wanted`.
 async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
     let looking = async {
         loop {

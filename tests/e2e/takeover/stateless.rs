@@ -1,4 +1,4 @@
-//! Tools of a newer version that find an older gateway.
+//! Shims and commands of one version that find a gateway of another.
 
 use evermoor_client::launch::Launcher;
 use evermoor_client::{Keeper, Presence};

@@ -1,5 +1,5 @@
-//! What a person is told unasked, as a notification daemon gets it. Each of these waits for the five
-//! seconds that an application has to come back by itself.
+//! Notifications, as a notification daemon receives them. Each test waits for the five seconds that
+//! an application has to recover.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Tray};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::launch_with;
 
-/// Waits until the tray knows that everything is connected.
+/// Waits until the tray shows that everything is connected.
 async fn until_connected(tray: &Tray) {
     let connected = |text: &str| text.contains("connected") && !text.contains("Connecting");
     tray.until_menu("all is connected", |menu| connected(&menu.to_string())).await;
@@ -129,11 +129,11 @@ async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told()
         "what could not be shown is not tried again"
     );
 
-    // The daemon is replaced by another one, as when a desktop's shell restarts.
+    // Another daemon replaces the first, as when a desktop shell restarts.
     drop(first);
     let second = desktop.notifications(true).await;
     third.kill().await;
-    // Both went down at about the same time, so that one notice speaks of both.
+    // Both went down at about the same time, so one notification covers both.
     second.until("2 apps stopped responding").await;
     assert_eq!((second.titles().len(), tries()), (1, 1));
     assert!(app.is_running());

@@ -1,4 +1,4 @@
-//! The tray and the gateway: started, adopted, brought back, and left alone.
+//! The tray starts, adopts and restarts the gateway, and leaves a supervised one alone.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;

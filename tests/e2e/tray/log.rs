@@ -1,4 +1,4 @@
-//! The tray's own log, on the disk and as `evermoor logs --tray` shows it.
+//! The tray's log, on disk and in `evermoor logs --tray`.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;

@@ -1,4 +1,4 @@
-//! Launch at login: an entry of the desktop, written, removed, and read back.
+//! Launch at login: the autostart entry is written, removed and read back.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ async fn a_click_writes_the_entry_and_another_removes_it() {
 
     tray.until_ticked(ROW, false).await;
     tray.click(ROW).await;
-    // The panel ticks the row by itself; the entry is what counts.
+    // The panel ticks the row by itself, so only the entry proves the change.
     let wanted = format!("Exec=\"{}\" --hidden\n", built("evermoor-tray").display());
     until("the entry is written", || entry(&settings).contains(&wanted)).await;
     tray.until_ticked(ROW, true).await;

@@ -1,4 +1,4 @@
-//! Somebody else has the gateway's port.
+//! Another process has the gateway's port.
 
 use std::net::TcpListener;
 

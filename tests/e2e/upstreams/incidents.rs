@@ -1,4 +1,4 @@
-//! Outages: how they are recorded, and how they are told.
+//! Outages: how they are recorded and shown.
 
 use std::path::Path;
 use std::process::Output;
@@ -17,7 +17,7 @@ async fn incidents(gateway: &Gateway, query: &str) -> Vec<Incident> {
     serde_json::from_value::<Incidents>(found).unwrap().incidents
 }
 
-/// Waits until the newest outage is as wanted.
+/// Waits until the newest outage satisfies `wanted`.
 async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
     let looking = async {
         loop {
@@ -198,7 +198,7 @@ async fn a_damaged_history_is_put_aside_and_begun_anew() {
     gateway.process.kill().await;
     let file = scene.home().join("data/history.sqlite");
     let damage = vec![b'?'; 10_000];
-    // What was written ahead would heal the file.
+    // SQLite would repair the file from its write-ahead log.
     std::fs::remove_file(file.with_extension("sqlite-wal")).unwrap();
     std::fs::write(&file, &damage).unwrap();
     let gateway = scene.gateway(&[&upstream]).await;

@@ -1,4 +1,4 @@
-//! The presets of a person: read at the start, followed while the gateway runs, and forgiving.
+//! A person's own presets: read at start, reloaded on change, and errors reported.
 
 use evermoor_core::api::{Status, Upstream};
 use evermoor_core::failure::Code;
@@ -53,7 +53,7 @@ async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
     assert!(warning.what.contains("at most 100"), "{warning}");
 
     write(&scene, "notes.toml", NOTES);
-    // A preset says what its application is called.
+    // The title comes from the preset.
     let repaired = |status: &Status| status.warnings.is_empty() && title(status) == "Notes of mine";
     gateway.until_status(repaired).await;
 

@@ -1,4 +1,4 @@
-//! A change of `config.toml` takes effect while the gateway runs, and touches nothing else.
+//! Changes in `config.toml` take effect while the gateway runs, and affect nothing else.
 
 use evermoor_core::api::{Link, Status, Upstream};
 use evermoor_core::failure::Code;
@@ -159,7 +159,7 @@ async fn how_long_calls_wait_changes_at_once() {
     let gateway = scene.gateway_with("require_token = false", &[&notes]).await;
     let before = since(&gateway.until_connected("notes").await);
     let mut editor = gateway.editor("/mcp/notes").await;
-    // The other setting in the same file shows when it has been read.
+    // The other setting in the same file shows that the file has been read.
     scene.configure("hold = 0", &[&notes]);
     let status = gateway.until_status(|status| status.warnings.is_empty()).await;
     assert_eq!(since(&status.upstreams[0]), before);
@@ -270,7 +270,7 @@ async fn a_header_that_changes_touches_its_upstream_alone() {
 async fn another_program_starts_only_when_the_one_before_it_is_gone() {
     use evermoor_tests::fakes::program::{Program, runs};
     let scene = Scene::new();
-    // It does not end when its input is closed, so that its end takes a while.
+    // It keeps running when its input is closed, so that stopping it takes a while.
     let first = Program::new("notes", scene.path("notes.ledger"), &["stays", "kin"]);
     let second = Program::new("notes", scene.path("notes.ledger"), &["chatty"]);
     let gateway = scene.gateway_of("", &first.entry()).await;

@@ -1,4 +1,4 @@
-//! Servers elsewhere: certificates, proxies, headers, and redirects that lead away.
+//! Remote servers: certificates, proxies, headers, and redirects to other hosts.
 
 use evermoor_core::api::{Link, Upstream};
 use evermoor_core::failure::Failure;
@@ -11,10 +11,10 @@ use evermoor_tests::network::tls::{Authority, Front};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// A name that no resolver knows, so that only a proxy can lead there.
+/// A name that no resolver knows, so that only a proxy can reach it.
 const FAR_AWAY: &str = "notes.evermoor.invalid";
 
-/// An upstream over TLS, with a certificate of an authority that is in the file `ca.pem`.
+/// An upstream over TLS, with a certificate from the authority in the file `ca.pem`.
 struct Remote {
     scene: Scene,
     upstream: upstream::Upstream,
@@ -34,13 +34,13 @@ impl Remote {
         Self { scene, upstream, front, ca, pem: authority.pem() }
     }
 
-    /// The entry of an upstream far away.
+    /// The entry of an upstream with the unresolvable name.
     fn far_away(&self, more: &str) -> String {
         let ca = &self.ca;
         format!("\n[upstreams.notes]\nurl = \"https://{FAR_AWAY}/mcp\"\nca_file = {ca:?}\n{more}\n")
     }
 
-    /// A gateway with these upstreams and these variables of the environment.
+    /// A gateway with these upstreams and environment variables.
     async fn gateway(&self, upstreams: &str, variables: &[(&str, &str)]) -> Gateway {
         self.scene.write("hold = 1", upstreams);
         let mut all = vec![("NO_PROXY", ""), ("HTTPS_PROXY", ""), ("HTTP_PROXY", "")];

@@ -1,4 +1,4 @@
-//! Upstreams that are programs: started, restarted and ended by the gateway.
+//! Stdio upstreams: programs that the gateway starts, restarts and ends.
 
 use evermoor_core::api::Link;
 use evermoor_platform::process::spawn::kill;
@@ -61,7 +61,8 @@ async fn a_killed_program_is_started_again_and_the_call_is_held() {
     for (life, nonce) in [(1, "one"), (2, "two"), (3, "three")] {
         let process = program.life(life).await;
         kill(process).unwrap();
-        // What is written while it dies may have been read: that is for another scenario.
+        // Wait until it is gone: input that is written while it dies may have been read, which is
+        // another scenario.
         until_gone(process).await;
         editor.call("record", &json!({ "nonce": nonce })).await;
         assert_eq!(program.ledger.executions(nonce), 1);
@@ -149,7 +150,7 @@ async fn a_program_that_insists_on_the_older_handshake_gets_it() {
     kill(process).unwrap();
     until_gone(process).await;
     editor.call("record", &json!({ "nonce": "b" })).await;
-    // Once to find out, and never again.
+    // One start to find out the version, and none after that.
     assert_eq!((program.lives(), program.ledger.executions("b")), (3, 1));
 }
 

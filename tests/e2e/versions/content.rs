@@ -1,4 +1,4 @@
-//! What an older editor cannot read is expressed in what it can.
+//! Content that an older editor cannot read is converted.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_tests::editor::wire::request;
@@ -19,7 +19,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
                 Revision::V2024_11_05 => vec!["text", "text", "text"],
                 Revision::V2025_03_26 => vec!["text", "audio", "text"],
                 _ if spoken == NEW => vec!["resource_link", "audio", "text"],
-                // One of its own era has what its server said, and nothing more.
+                // An editor of the server's version gets exactly what the server sent.
                 Revision::V2025_06_18 => vec!["resource_link", "audio", "text"],
                 Revision::V2025_11_25 => vec!["resource_link", "audio"],
             };

@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28 whose call an older server answers with a question.
+//! 2026-07-28 editors whose call makes an older server ask for input.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_core::protocol::version::Spoken;
@@ -12,7 +12,7 @@ fn params(tool: &str) -> Value {
     json!({ "name": tool, "capabilities": able() })
 }
 
-/// The same call with an answer to what it needed.
+/// The same call with the input it needed.
 fn back(tool: &str, needed: &Value, answer: &Value) -> Value {
     let asked = needed["inputRequests"].as_object().unwrap();
     let answers: Value = asked.keys().map(|key| (key.clone(), answer.clone())).collect();

@@ -1,4 +1,10 @@
-//! Between the eras: every row of the translation, with an upstream that speaks one revision only.
+//! Translation between MCP versions, with upstreams that speak one version only.
+//!
+//! - [`stateless_editor`], [`input`]: 2026-07-28 editors with older servers
+//! - [`session_editor`]: editors with sessions and 2026-07-28 servers
+//! - [`content`], [`tasks`]: translation of results and tasks
+//! - [`matrix`]: every version with every other
+//! - [`setting`]: what the tests share
 
 #[cfg(unix)]
 mod content;

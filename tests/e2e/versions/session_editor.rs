@@ -1,4 +1,4 @@
-//! Editors with sessions and servers of 2026-07-28.
+//! Editors with sessions and 2026-07-28 servers.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_tests::Scene;
@@ -97,7 +97,7 @@ async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
         assert_eq!(told["params"], json!({ "uri": "note:1" }), "without the number of our stream");
         call(&one, "grow").await;
         for news in [&mut heard, &mut none] {
-            // What changed while one stream took over from the other may be told by both.
+            // Changes made while one stream replaced the other may arrive on both.
             let mut told = json!({});
             while told["method"] != "notifications/tools/list_changed" {
                 told = news.next().await.unwrap().1;
@@ -138,7 +138,7 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
         let told = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
         let told = match transport {
             Transport::Http | Transport::Sse => told.messages[0].1.clone(),
-            // Over pipes nothing says whose it is.
+            // Over stdio, notifications do not say which subscription they belong to.
             Transport::Stdio => news.next().await.unwrap().1,
         };
         assert_eq!(told["method"], "notifications/message");

@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28 with servers of every older revision.
+//! 2026-07-28 editors with servers of every older version.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_core::protocol::version::Spoken;

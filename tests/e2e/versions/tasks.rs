@@ -1,4 +1,4 @@
-//! Tasks of 2025-11-25 and of the extension of 2026-07-28, each for editors of the other.
+//! Tasks of 2025-11-25 and of the 2026-07-28 extension, each for editors of the other version.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_tests::editor::wire::{Wire, request};
@@ -11,7 +11,7 @@ use super::setting::{NEW, OLD, World, able, converse, text};
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// A request of 2026-07-28 by a client that can follow tasks.
+/// A request from a 2026-07-28 client that supports tasks.
 async fn newer(wire: &Wire, method: &str, mut params: Value) -> Value {
     let mut able = able();
     able["extensions"] = json!({ EXTENSION: {} });

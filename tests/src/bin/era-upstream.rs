@@ -1,7 +1,8 @@
-//! `era-upstream REVISION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one revision.
+//! `single-version-upstream REVISION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one
+//! protocol version.
 //!
-//! TRANSPORT is `stdio`, `http` or `sse`. It prints its address once it listens. Each life writes its
-//! process id to LEDGER.lives.
+//! TRANSPORT is `stdio`, `http` or `sse`. The server prints its address once it listens. Each
+//! process appends its id to LEDGER.lives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ async fn main() {
         _ => ("mcp", Router::new().route("/mcp", post(http::post).get(http::get)).with_state(desk)),
     };
     say(&format!("http://{address}/{place}"));
-    // An answer is a few small writes, which must not wait for each other when it is measured.
+    // An answer is a few small writes. Without TCP_NODELAY they wait for each other and distort the
+    // measurement.
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     axum::serve(listener, app).await.expect("it serves until it is killed");
 }

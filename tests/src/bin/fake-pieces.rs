@@ -1,6 +1,6 @@
-//! `fake-pieces FOLDER [MILLIS]`: one life of a fake PiecesOS, which begins after so long.
+//! `fake-pieces FOLDER [MILLIS]`: one process of the fake PiecesOS, which starts after MILLIS.
 //!
-//! The folder has what it is (`settings.json`) and what it did (`ledger`). It outlives the process.
+//! The folder holds its settings (`settings.json`) and its `ledger`. Both outlive the process.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! `minding [ROUNDS] [IDLE SECONDS]`: how fast an application is followed and brought back, and what
-//! looking after it costs.
+//! `app-watching [ROUNDS] [IDLE SECONDS]`: how fast the gateway follows and restarts an
+//! application, and what watching it costs.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn main() {
     watched(Duration::from_secs(idle)).await;
 }
 
-/// A gateway that looks after an application, and an editor of it.
+/// A gateway that watches an application, and an editor connected to it.
 async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
     pieces.describe(&scene.home(), "");
     let gateway = scene.gateway_of("", "[upstreams.pieces]\npreset = \"pieces-os\"\n").await;
@@ -34,7 +34,7 @@ async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
     (gateway, editor)
 }
 
-/// It comes back on another port, once with a call that waits and once without.
+/// The application moves to another port, in alternate rounds with and without a held call.
 async fn moved(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
@@ -57,14 +57,14 @@ async fn moved(rounds: u64) {
     say("on another port, to known again without a call", followed);
 }
 
-/// It crashes and is restarted by itself.
+/// The application crashes and is restarted automatically.
 async fn crashed(rounds: u64) {
     let (mut called, mut noticed) = (Vec::new(), Vec::new());
     for _ in 0..rounds.div_ceil(3) {
         let scene = Scene::new();
         let pieces = Pieces::start(&scene).await;
         let (gateway, mut editor) = stage(&scene, &pieces).await;
-        // More than three in ten minutes are not restarted.
+        // The gateway stops restarting after three crashes in ten minutes.
         for _ in 0..3 {
             known(&gateway, pieces.pid()).await;
             pieces.newest().tell_last(Fault::Abort).await;
@@ -81,7 +81,7 @@ async fn crashed(rounds: u64) {
     say("crash, to a waiting call's answer after the restart", called);
 }
 
-/// Its health is good before its tools are there.
+/// The health check passes before the tools are available.
 async fn half_up(rounds: u64) {
     let mut called = Vec::new();
     let scene = Scene::new();
@@ -101,7 +101,7 @@ async fn half_up(rounds: u64) {
     say("half up, to the first good call once its tools are there", called);
 }
 
-/// A person asks for it.
+/// A person asks for a restart.
 async fn restarted(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
@@ -121,7 +121,7 @@ async fn restarted(rounds: u64) {
     say("restart by its own way", took);
 }
 
-/// What it costs while nothing happens: with the application there, and without.
+/// Idle cost, with the application running and without it.
 async fn watched(length: Duration) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
@@ -144,7 +144,7 @@ async fn cost(when: &str, gateway: &Gateway, length: Duration) {
     println!("{when:<56} {share:.3} % of a processor over {} s, {memory} KiB", length.as_secs());
 }
 
-/// Waits until this process is known and served by.
+/// Waits until the gateway has found this process and is connected to it.
 async fn known(gateway: &Gateway, pid: u32) {
     let connected = |link: &Link| matches!(link, Link::Connected { .. });
     let known = |one: Option<&App>| app(one, |app| app.pid == Some(pid));

@@ -1,4 +1,4 @@
-//! The panel's side of the tray: a StatusNotifier watcher that icons come to.
+//! The panel's side of the tray: a StatusNotifier watcher with which icons register.
 
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
@@ -44,7 +44,7 @@ impl TrayHost {
 
 #[interface(name = "org.kde.StatusNotifierWatcher")]
 impl Watcher {
-    /// Icons name the path of their item, or the bus name of their process.
+    /// Icons register with the path of their item or with the bus name of their process.
     async fn register_status_notifier_item(
         &mut self,
         service: &str,

@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told to say, byte by byte.
+//! A raw client that sends exactly the given bytes.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -7,12 +7,12 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::gateway::Gateway;
 
-/// A plain connection to a gateway.
+/// A TCP connection to a gateway.
 pub struct Socket {
     stream: TcpStream,
 }
 
-/// What came back, up to the end of the head, or of the connection.
+/// The response up to the end of its head, or until the connection closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     pub status: u16,
@@ -25,12 +25,12 @@ impl Socket {
         Self { stream: TcpStream::connect(address).await.expect("the gateway listens") }
     }
 
-    /// Sends as much as the gateway takes; it may close before the end.
+    /// Sends as much as the gateway accepts; the gateway may close the connection early.
     pub async fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// The head of the next answer. Status 0 is a connection that was closed without one.
+    /// The head of the next response. Status 0 means that the connection was closed without one.
     pub async fn answer(&mut self) -> Said {
         let mut head = Vec::new();
         let read = async {
@@ -55,7 +55,7 @@ impl Socket {
     }
 }
 
-/// Sends one request as it stands and returns what is said to it.
+/// Sends one request unchanged and returns the response.
 pub async fn ask(gateway: &Gateway, request: &str) -> Said {
     let mut socket = Socket::to(gateway).await;
     socket.send(request.as_bytes()).await;

@@ -1,4 +1,4 @@
-//! The editor of the repertoire, made with rmcp.
+//! The editor of the repertoire, built with rmcp.
 
 #![expect(deprecated, reason = "servers of older revisions ask for these")]
 
@@ -27,7 +27,7 @@ use crate::scene::programs::evermoor;
 
 type Client = RunningService<RoleClient, Editor>;
 
-/// Answers what it is asked, and passes on what it hears.
+/// Answers the server's requests and forwards notifications.
 struct Editor {
     progress: mpsc::UnboundedSender<f64>,
     logged: mpsc::UnboundedSender<Value>,
@@ -68,7 +68,7 @@ impl ClientHandler for Editor {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        // A client that is gone wants to hear nothing more.
+        // The receiver may be gone.
         let _ = self.progress.send(params.progress);
     }
 
@@ -152,7 +152,7 @@ async fn look_around(
         call(&client, params("release", nonce)).await;
     };
     tokio::join!(call(&client, params("steps", nonce)), hearing);
-    // rmcp takes up each message in a task of its own, in no promised order.
+    // rmcp handles each message in its own task, so the order is not guaranteed.
     progress.sort_by(f64::total_cmp);
 
     let mut logging = params("log", "told");

@@ -1,8 +1,17 @@
-//! Servers and clients of other people, as real processes: the reference server and the inspector
-//! from npm, the Python package, and rmcp.
+//! Third-party servers and clients as real processes: the reference server and the inspector from
+//! npm, the Python package, and rmcp.
 //!
-//! Whatever a server is made of, a test can call a tool of it by nonce and read in a ledger how often
-//! that ran.
+//! Whatever a server is built with, a test can call one of its tools with a nonce and count the
+//! executions in a ledger.
+//!
+//! - [`remote`], [`child`]: a server at an address, and one that the gateway starts
+//! - [`fetch_recorder`]: a ledger for a server that keeps none
+//! - [`clients`], [`client_reports`], [`rmcp_client`]: the clients
+//!
+//! Depends on [`scene`](crate::scene), [`gateway`](crate::gateway), [`editor`](crate::editor),
+//! [`oracle`](crate::oracle) and [`fakes`](crate::fakes). Used by `e2e/interop`,
+//! [`interop`](crate::interop), [`conformance`](crate::conformance) and
+//! [`desktop`](crate::desktop).
 
 #[cfg(target_os = "linux")]
 mod child;
@@ -26,7 +35,7 @@ pub use child::Child;
 pub use clients::{inspector, python_client};
 pub use remote::{Remote, free_port};
 
-/// Whose server it is, and with it how it is started and called.
+/// The maker of a server, which decides how it is started and called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// `@modelcontextprotocol/server-everything`, from npm.
@@ -35,16 +44,16 @@ pub enum Maker {
     Python,
     /// The crate `rmcp`.
     Rmcp,
-    /// The same, without the revision that has no sessions.
+    /// The same, without the stateless version.
     RmcpWithSessions,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     Pipes,
     StreamableHttp,
-    /// The transport of 2024-11-05.
+    /// HTTP+SSE of 2024-11-05.
     Events,
 }
 
@@ -54,13 +63,13 @@ pub struct CommandLine {
     pub args: Vec<String>,
 }
 
-/// How a tool is called that leaves a trace, and where the trace is.
+/// Calls a tool whose executions are recorded in a ledger.
 pub struct Errand {
     ledger: Ledger,
     witness: Option<Witness>,
 }
 
-/// The folder of the peers, with what we wrote for them.
+/// The folder `tests/peers`.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers")
 }
@@ -70,7 +79,7 @@ fn installed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// A Node that is new enough for all of them.
+/// A Node that is recent enough for all of them.
 pub(crate) fn node() -> PathBuf {
     installed(folder().join("node_modules/node/bin/node"))
 }
@@ -81,7 +90,8 @@ pub(crate) fn python() -> PathBuf {
 }
 
 impl Maker {
-    /// How to start it. What it executes is written to `ledger`, by itself or by the witness.
+    /// How to start it. Its executions are recorded in `ledger`, by the server or by the fetch
+    /// recorder.
     pub(crate) fn command_line(self, over: Over, ledger: &Ledger, port: u16) -> CommandLine {
         let text = |path: PathBuf| path.to_str().expect("a path is text").to_owned();
         let ledger = text(ledger.path().to_owned());
@@ -119,7 +129,7 @@ impl Maker {
         }
     }
 
-    /// Where it serves, by its own custom.
+    /// The path at which it serves by default.
     fn path(self, over: Over) -> &'static str {
         match (self, over) {
             (Self::Python, Over::Events) => "/events",
@@ -139,7 +149,7 @@ impl Maker {
 }
 
 impl Errand {
-    /// Calls a tool that leaves `nonce` in the ledger, and returns its result.
+    /// Calls a tool that records `nonce` in the ledger, and returns its result.
     pub async fn run(&self, editor: &mut Editor, nonce: &str) -> Value {
         let result = match &self.witness {
             // The reference server keeps no ledger, but it has a tool that fetches a file.

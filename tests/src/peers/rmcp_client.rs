@@ -1,4 +1,4 @@
-//! A client made with rmcp, the Rust SDK.
+//! A client built with rmcp, the Rust SDK.
 
 use std::process::Stdio;
 
@@ -15,12 +15,12 @@ use crate::gateway::{Gateway, http};
 use crate::peers::client_reports::Seen;
 use crate::scene::programs::evermoor;
 
-/// How it begins.
+/// How it connects.
 #[derive(Clone, Copy, Debug)]
 pub enum Greeting {
     /// With `initialize`.
     Initialize,
-    /// With the question whether the server knows the newest revision.
+    /// By asking whether the server supports the newest protocol version.
     Ask,
 }
 
@@ -59,7 +59,7 @@ pub async fn rust_over_stdio(greeting: Greeting, gateway: &Gateway) -> Seen {
         .await
 }
 
-/// Hears the progress of calls.
+/// Receives the progress of calls.
 struct Listener(mpsc::UnboundedSender<f64>);
 
 impl Listener {
@@ -75,12 +75,12 @@ impl ClientHandler for Listener {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        // A client that is gone wants to hear nothing more.
+        // The receiver may be gone.
         let _ = self.0.send(params.progress);
     }
 }
 
-/// Looks around. `nonce` releases the call whose progress is heard.
+/// Lists and calls tools. `nonce` releases the call whose progress is followed.
 async fn look(
     client: RunningService<RoleClient, Listener>,
     mut heard: mpsc::UnboundedReceiver<f64>,
@@ -100,7 +100,7 @@ async fn look(
             progress.push(format!("{step}").parse().expect("a step is a whole number"));
         }
         call("notes__record", &format!("released {nonce}")).await;
-        // rmcp takes up each message in a task of its own, in no promised order.
+        // rmcp handles each message in its own task, so the order is not guaranteed.
         progress.sort_unstable();
         progress
     };

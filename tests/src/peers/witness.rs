@@ -1,4 +1,4 @@
-//! Sees what a server does that keeps no ledger itself: it is told to fetch a file from here.
+//! Records executions of a server that keeps no ledger: its tool fetches a file from here.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::oracle::ledger::Ledger;
 
-/// Serves a file per nonce, and writes down each time one is fetched.
+/// Serves one file per nonce, and records each fetch in the ledger.
 pub(super) struct Witness {
     address: SocketAddr,
 }

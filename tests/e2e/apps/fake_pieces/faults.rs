@@ -1,4 +1,4 @@
-//! What goes wrong with PiecesOS while it lives.
+//! Faults of a running PiecesOS.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{HEALTH, ask, create, get, handshake, post, request};
 
-/// Waits until a stream ends, which it does not by itself.
+/// Waits until a stream ends, which it does not do by itself.
 async fn ended(mut stream: reqwest::Response) {
     let reading = async { while let Ok(Some(_)) = stream.chunk().await {} };
     timeout(PATIENCE, reading).await.expect("the stream ends");

@@ -1,4 +1,4 @@
-//! How PiecesOS ends, and how it begins again.
+//! How PiecesOS exits and starts again.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Flap, OnRestart, Pieces};

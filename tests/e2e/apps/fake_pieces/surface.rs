@@ -1,4 +1,4 @@
-//! The paths of PiecesOS, and its two ways to speak MCP.
+//! The API of PiecesOS, and its two MCP transports.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
@@ -123,7 +123,7 @@ async fn nothing_of_it_outlives_its_test() {
     let next = pieces.life(2).await;
     let line = std::net::TcpStream::connect(("127.0.0.1", next.port)).unwrap();
     drop(pieces);
-    // Its end closes the connection.
+    // The connection closes when it exits.
     line.set_read_timeout(Some(evermoor_tests::PATIENCE)).unwrap();
     assert!(matches!(std::io::Read::read(&mut &line, &mut [0; 1]), Ok(0) | Err(_)));
     assert!(http().get(health).send().await.is_err());

@@ -1,4 +1,4 @@
-//! Calls: none is lost in silence, none runs twice, and what an answer holds arrives.
+//! Calls: none is lost silently, none runs twice, and every answer arrives complete.
 
 use std::cell::RefCell;
 
@@ -55,7 +55,7 @@ async fn calls_that_are_refused_with_503_are_told_so_and_the_next_is_good() {
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 503, times: Some(2) }).await;
-    // What listens for news may be refused in place of a call.
+    // The notification stream may receive a refusal instead of a call.
     for words in ["one", "two", "three"] {
         let said = whole_answer(&mut editor, words).await;
         let text = said["content"][0]["text"].as_str().unwrap();

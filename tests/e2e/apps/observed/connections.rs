@@ -1,4 +1,4 @@
-//! Connections that end, sessions that are forgotten, and words that are none.
+//! Closed connections, forgotten sessions, and invalid data on streams.
 
 use super::*;
 

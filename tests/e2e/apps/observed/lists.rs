@@ -1,4 +1,4 @@
-//! Lists of tools: never empty without reason, never stale, and told about when they change.
+//! Tool lists: never empty without reason, never stale, and changes are announced.
 
 use evermoor_tests::fakes::pieces::Area;
 

@@ -1,4 +1,4 @@
-//! Times when PiecesOS is away: calls wait, lists stay, and nothing runs twice.
+//! Outages of PiecesOS: calls are held, lists stay, and nothing runs twice.
 
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::pieces::Flap;

@@ -1,4 +1,4 @@
-//! A PiecesOS that takes what it is asked and does not answer.
+//! A PiecesOS that accepts requests and does not answer.
 
 use evermoor_tests::fakes::pieces::Area;
 

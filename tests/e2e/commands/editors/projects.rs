@@ -1,4 +1,4 @@
-//! Servers of projects: taken over, pointed at Evermoor, and put back from anywhere.
+//! Servers in project files: imported, pointed at Evermoor, and restored from any folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::text;
 
-/// A person with servers of their own, of single projects, and of the project of this folder.
+/// A person with servers in their own files, in project files, and in the current project.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
     let (here, other) = (machine.project.display().to_string(), other(scene));

@@ -1,4 +1,4 @@
-//! Nobody sees a secret: not in logs, answers, files or lists of processes, however it was written.
+//! Secrets do not leak into logs, answers, files or process lists, however they were configured.
 
 use super::*;
 use std::fmt::Write as _;
@@ -12,12 +12,12 @@ use evermoor_tests::scene::wait::until;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// One for each way that a secret takes, and none the beginning of another.
+/// One secret for each way to configure one. None is a prefix of another.
 const HEADER: &str = "hQ7-canary-4f9a1c77e2b0";
 const ADDRESS: &str = "aZ3+canary/81d06be5c3f2";
 const VARIABLE: &str = "vK9_canary_c25e7f10ab94";
 
-/// A server that repeats the credentials which it refuses, in all the ways that servers do.
+/// A server that echoes the credentials it refuses, in all the ways servers do.
 async fn gossip() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -33,7 +33,7 @@ async fn gossip() -> (String, tokio::task::JoinHandle<()>) {
     (url, serving)
 }
 
-/// A text as others write it down.
+/// A text in the encodings that other programs may use for it.
 fn written(text: &str) -> Vec<String> {
     let hex = text.bytes().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -60,8 +60,8 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(group).collect()
 }
 
-/// What must not be found anywhere: each secret, its first eight characters, and each as others
-/// would write it, alone and behind one and two other bytes.
+/// What must not be found anywhere: each secret, its first eight characters, and its encodings,
+/// alone and after one or two other bytes.
 fn traces() -> Vec<String> {
     let mut traces = Vec::new();
     for secret in [HEADER, ADDRESS, VARIABLE] {
@@ -75,7 +75,7 @@ fn traces() -> Vec<String> {
     traces
 }
 
-/// Everything that was said and that anybody could read, with where.
+/// Everything that anybody could read, with its source.
 #[derive(Default)]
 struct Witness(Vec<(String, Vec<u8>)>);
 
@@ -176,7 +176,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
         witness.heard(&command.join(" "), [said.stdout, said.stderr].concat());
     }
     stop(gateway).await;
-    // History, catalogs, logs, runtime files, and what else a gateway leaves.
+    // The history, catalogs, logs, runtime files, and everything else a gateway leaves.
     witness.read(&home);
     witness.heard("the log", std::fs::read(log).unwrap());
     let names: Vec<&str> = witness.0.iter().map(|(place, _)| place.as_str()).collect();
@@ -184,7 +184,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     witness.saw_nothing();
 }
 
-/// Ends it as a person would, so that everything is written.
+/// Stops the gateway as a person would, so that everything is written to disk.
 async fn stop(mut gateway: Gateway) {
     let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();

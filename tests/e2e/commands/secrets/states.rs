@@ -1,4 +1,4 @@
-//! What is seen of a keychain that is open, locked, silent or not there.
+//! What people see of a keychain that is open, locked, silent or missing.
 
 use super::*;
 use evermoor_core::failure::Code;
@@ -100,7 +100,7 @@ async fn without_a_keychain_that_is_said_and_nothing_is_kept_anywhere_else() {
     let gateway = gateway(&scene, &keyring, &entry).await;
     let down = gateway.until_down("notes").await;
     assert_eq!(failure(&down).code, Code::KeychainMissing);
-    // It is seen when it comes, though it was not there when the gateway started.
+    // The gateway notices a secret service that starts after it.
     keyring.unlock().await;
     done(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
     gateway.until_connected("notes").await;
@@ -111,7 +111,7 @@ async fn a_keychain_that_never_answers_is_said_within_its_limit() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let socket = scene.path("bus");
-    // Whoever connects waits for a word that never comes.
+    // Connections are accepted by the system and never answered.
     let _silent = UnixListener::bind(&socket).unwrap();
     let address = format!("unix:path={}", socket.display());
     scene.write(
@@ -169,7 +169,7 @@ async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept(
     let (scene, keyring) = (Scene::new(), Keyring::start().await);
     let home = scene.path("person");
     std::fs::create_dir_all(&home).unwrap();
-    // The person's own Evermoor, and not one in a folder of its own.
+    // The person's default Evermoor, without `EVERMOOR_HOME`.
     let typed = async |arguments: &[&str], input: &str| {
         let mut command = command(built("evermoor"));
         command.env("HOME", &home).args(arguments).kill_on_drop(true);

@@ -1,5 +1,5 @@
-//! The suite as the server, and Evermoor as the client of it, on behalf of an editor that knows sessions
-//! alone.
+//! The suite as the server and Evermoor as its client, on behalf of an editor that only supports
+//! sessions.
 
 use evermoor_tests::conformance::{Client, try_client};
 

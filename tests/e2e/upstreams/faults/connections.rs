@@ -1,4 +1,4 @@
-//! What happens on the way: resets, cuts, silence and slowness.
+//! Network faults: resets, cuts, silence and slowness.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_door_that_stays_closed_ends_the_hold_with_nothing_executed() {
 async fn a_connection_reset_before_the_request_is_read_executes_nothing_and_the_next_call_works() {
     let mut play = Play::with("hold = 3", "").await;
     for round in 0..10 {
-        // A gateway that was cut off has no connection left that it could use instead.
+        // After the cut the gateway has no other connection to use.
         play.proxy.set(Fault::Refuse).await;
         play.gateway.until_down("notes").await;
         play.proxy.heal().await;
@@ -154,11 +154,12 @@ async fn connections_that_went_silent_cost_at_most_the_call_that_used_one() {
 #[tokio::test]
 async fn a_call_over_a_connection_that_goes_silent_is_ended_by_the_keepalive() {
     let mut play = Play::with("", "keepalive_interval = 1").await;
-    // A call is given 45 s before its upstream is taken for dead.
+    // A call gets 45 s before its upstream counts as dead.
     play.editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(play.editor.attempt("hang", "silent"), async {
         play.proxy.until_read("silent").await;
-        // It has answered during the call, so that it is not one that does one thing at a time.
+        // It has answered a ping during the call, so it is not a server that does one thing at a
+        // time.
         let pings = play.proxy.forwarded("\"ping\"");
         play.proxy.until_forwarded("\"ping\"", pings + 2).await;
         play.proxy.set(Fault::Blackhole).await;

@@ -1,4 +1,4 @@
-//! Upstreams that are there but do not get as far as being usable.
+//! Upstreams that accept connections but fail before they are usable.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Play, is_not_sent, timed};
 
-/// Takes the upstream away, starts it anew with orders, and lets the gateway find it.
+/// Kills the upstream, starts it again with orders, and lets the gateway find it.
 async fn comes_back_with(play: &mut Play, orders: &[(&str, Act)]) {
     play.proxy.set(Fault::Refuse).await;
     play.gateway.until_down("notes").await;

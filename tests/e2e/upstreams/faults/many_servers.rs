@@ -1,4 +1,4 @@
-//! More calls at once than anybody should make.
+//! Very many concurrent calls.
 
 use evermoor_tests::editor::answer::{Answer, Verdict};
 use evermoor_tests::oracle::{self, Call};

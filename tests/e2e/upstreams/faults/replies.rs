@@ -1,12 +1,11 @@
-//! Replies that nobody should have to read.
+//! Malformed and unusual replies.
 
 use evermoor_tests::editor::answer::{Answer, Verdict};
 use evermoor_tests::fakes::upstream::script::{Act, Reply};
 
 use super::Play;
 
-/// The answer to a call that was replied to in this way; the next call must work over the same
-/// connection.
+/// The answer to a call with this reply. The next call must succeed over the same connection.
 async fn replied(reply: Reply) -> (Play, Answer) {
     let mut play = Play::new().await;
     play.upstream.next(1, "tools/call", Act::Reply(reply)).await;
@@ -142,7 +141,7 @@ async fn a_comment_without_end_is_given_up() {
     assert!([-33010, -33020, -33021].contains(&code), "{answer:?}");
 }
 
-/// The gateway never held more than twice the largest reply, and itself.
+/// The gateway never used more memory than twice the largest reply plus its own.
 fn assert_bounded(play: &Play) {
     let status = format!("/proc/{}/status", play.gateway.process.pid());
     let Ok(status) = std::fs::read_to_string(status) else { return };

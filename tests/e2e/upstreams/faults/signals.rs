@@ -1,4 +1,4 @@
-//! Real signals against a real process: killed and frozen upstreams.
+//! Real signals to a real process: killed and frozen upstreams.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Upstreams, and what lies before them, that answer with a status instead of a reply.
+//! Upstreams and intermediaries that answer with an HTTP error status.
 
 use std::time::{Duration, SystemTime};
 
@@ -65,7 +65,7 @@ async fn too_many_requests_are_sent_again_after_the_seconds_that_were_asked_for(
 #[tokio::test]
 async fn too_many_requests_are_sent_again_at_the_date_that_was_asked_for() {
     let mut play = Play::new().await;
-    // A date has no fractions of a second, so three seconds ahead are at least two.
+    // An HTTP date has no fractions of a second, so three seconds ahead are at least two.
     let date = http_date(clock::now() + Duration::from_secs(3));
     play.upstream.next(1, "tools/call", Act::refuse_until(429, &date)).await;
     let (answer, took) = timed(play.record("patient")).await;
@@ -154,7 +154,7 @@ async fn any_other_refusal_is_the_upstreams_answer_and_the_connection_stays() {
     assert_eq!(play.upstream.asked("initialize").await, 1);
 }
 
-/// A date as HTTP writes it.
+/// A date in HTTP format.
 fn http_date(time: SystemTime) -> String {
     let text = humantime::format_rfc3339_seconds(time).to_string();
     let (date, clock) = text.trim_end_matches('Z').split_once('T').unwrap();

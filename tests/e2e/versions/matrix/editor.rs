@@ -1,4 +1,5 @@
-//! An editor of one revision: it asks in the words of its revision, and answers what it is asked.
+//! An editor of one MCP version: it sends requests in its version, and answers the server's
+//! requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,11 +17,11 @@ pub(crate) struct Editor {
     pub(crate) spoken: Spoken,
     line: Line,
     number: u64,
-    /// What was asked, to ask it again with what was needed.
+    /// Sent requests, to be repeated with the input they need.
     sent: HashMap<u64, (String, Value)>,
     answers: HashMap<u64, Value>,
     heard: VecDeque<Value>,
-    /// What it was asked itself, in order.
+    /// The requests it received, in order.
     pub(crate) questions: Vec<Value>,
 }
 
@@ -52,7 +53,7 @@ impl Editor {
         editor
     }
 
-    /// Sends a request. Its number is for [`answer`](Self::answer).
+    /// Sends a request and returns its id for [`answer`](Self::answer).
     pub(crate) async fn begin(&mut self, method: &str, params: Value) -> u64 {
         self.number += 1;
         let mut worded = params.clone();
@@ -67,7 +68,7 @@ impl Editor {
         self.number
     }
 
-    /// The result of a request, after everything that it needed was given.
+    /// The result of a request, after all the input it needed was given.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         let mut id = id;
         loop {
@@ -96,12 +97,12 @@ impl Editor {
         self.answer(id).await
     }
 
-    /// Calls a tool under a nonce.
+    /// Calls a tool with a nonce.
     pub(crate) async fn call(&mut self, tool: &str, nonce: &str) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": { "nonce": nonce } })).await
     }
 
-    /// The next piece of news that is wanted. Others are kept.
+    /// The next notification that satisfies `wanted`. Others are kept.
     pub(crate) async fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(place) = self.heard.iter().position(&wanted) {
@@ -111,7 +112,7 @@ impl Editor {
         }
     }
 
-    /// Wants no answer to a request any more, and says so as its revision does.
+    /// Cancels a request in the way of its version.
     pub(crate) async fn cancel(&mut self, id: u64) {
         let closes = self.spoken.is_stateless() && self.line.hang_up(id);
         if !closes {
@@ -124,7 +125,7 @@ impl Editor {
         self.line.send(&told).await;
     }
 
-    /// Takes the next message, whatever it is.
+    /// Handles the next message.
     async fn take(&mut self) {
         let message = self.line.next().await;
         if message.get("method").is_none() {
@@ -141,7 +142,7 @@ impl Editor {
     }
 }
 
-/// What an editor of a revision can be asked.
+/// The capabilities of an editor of this version.
 fn able(spoken: Spoken) -> Value {
     let mut able = json!({ "sampling": {}, "roots": {} });
     if spoken.knows(Revision::V2025_11_25) {
@@ -155,7 +156,7 @@ fn able(spoken: Spoken) -> Value {
     able
 }
 
-/// What it answers to a question.
+/// The editor's answer to a server's request.
 pub(crate) fn reply(asked: &Value) -> Value {
     match asked["method"].as_str() {
         Some("sampling/createMessage") => {

@@ -1,4 +1,4 @@
-//! How an editor reaches the gateway: one stream of 2024-11-05, Streamable HTTP, or the shim.
+//! An editor's connection to the gateway: HTTP+SSE, Streamable HTTP, or the shim.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 const BOTH: &str = "application/json, text/event-stream";
 
-/// Which of them.
+/// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     /// HTTP+SSE.
@@ -36,7 +36,7 @@ pub(crate) enum Line {
     Shim { process: Process, input: ChildStdin },
 }
 
-/// Over Streamable HTTP every request has a stream of its own; what comes on any of them comes here.
+/// Over Streamable HTTP every request has its own stream; messages of all streams arrive here.
 pub(crate) struct Posts {
     wire: Wire,
     said: mpsc::UnboundedSender<Value>,
@@ -55,7 +55,7 @@ impl Line {
         Self::Sse { stream, wire: Wire::to(gateway, &address) }
     }
 
-    /// With the handshake made and the stream of news open, if its revision has them.
+    /// Completes the handshake and opens the notification stream, if the version has them.
     pub(crate) async fn http(
         gateway: &Gateway,
         upstream: &str,
@@ -110,7 +110,7 @@ impl Line {
         }
     }
 
-    /// Closes the stream of a request. Says whether it has one of its own.
+    /// Closes the stream of a request. Returns false if the request has no stream of its own.
     pub(crate) fn hang_up(&mut self, id: u64) -> bool {
         match self {
             Self::Http(posts) => posts.calls.remove(&id).inspect(AbortHandle::abort).is_some(),
@@ -131,7 +131,7 @@ impl Posts {
         }
     }
 
-    /// With the headers that a request of 2026-07-28 has.
+    /// With the headers of a 2026-07-28 request.
     fn stating(&self, message: &Value) -> Wire {
         let (wire, params) = (self.wire.clone(), &message["params"]);
         let revision = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
@@ -147,7 +147,7 @@ impl Posts {
     }
 }
 
-/// Everything that an answer brings.
+/// Forwards every message of a response.
 async fn pour(answer: Response, said: mpsc::UnboundedSender<Value>) {
     let kind = answer.headers().get("content-type").cloned();
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {

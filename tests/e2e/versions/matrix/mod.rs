@@ -1,5 +1,9 @@
-//! Every revision of editor with every revision of server, each over every transport it has: the whole
+//! Every editor version with every server version, each over every transport it has: the whole
 //! repertoire, and the death of the server in the middle.
+//!
+//! - [`table`]: what is tried between which versions
+//! - [`repertoire`]: the steps
+//! - [`editor`], [`line`]: an editor of one version, and its connection
 
 mod editor;
 mod line;
@@ -44,7 +48,7 @@ editors! {
     an_editor_of_2026_07_28_over_the_shim_works_with_every_server: Spoken::Stateless, Shim;
 }
 
-/// One gateway with every server, and an editor at each.
+/// One gateway with every server, and one editor for each.
 async fn walk(spoken: Spoken, door: Door) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
@@ -63,7 +67,7 @@ async fn walk(spoken: Spoken, door: Door) {
     assert!(failed.is_empty(), "{holds} of {tried} hold; not:\n{}", failed.join("\n"));
 }
 
-/// How much was tried with one server, and what of it failed.
+/// How many steps were tried with one server, and which failed.
 async fn cell(
     gateway: &Gateway,
     upstream: Upstream,
@@ -100,7 +104,7 @@ fn over(transport: Transport) -> &'static str {
     }
 }
 
-/// What was said of a failure.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()

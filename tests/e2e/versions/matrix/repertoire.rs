@@ -1,4 +1,4 @@
-//! What an editor does with a server, whichever revisions the two speak.
+//! What an editor does with a server, whatever versions the two speak.
 
 use evermoor_core::protocol::mcp::Revision;
 use evermoor_tests::fakes::program::until_gone;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::editor::{Editor, reply};
 use super::table::Feature;
 
-/// An editor of one revision and a server of one revision, with the gateway between them.
+/// An editor of one version and a server of one version, with the gateway between them.
 pub(crate) struct Cell {
     pub(crate) upstream: Upstream,
     pub(crate) editor: Editor,
@@ -94,7 +94,7 @@ impl Cell {
         assert_eq!(told["params"]["data"], "told", "{told}");
     }
 
-    /// With what was filled in before, if both have heard of that.
+    /// With the arguments filled in before, if both versions support that.
     async fn completion(&mut self) {
         let reference = json!({ "type": "ref/prompt", "name": "greet" });
         let mut params = json!({ "ref": reference, "argument": { "name": "x", "value": "" } });
@@ -107,7 +107,7 @@ impl Cell {
         assert_eq!(result["completion"]["values"], json!([seen]));
     }
 
-    /// Stays subscribed.
+    /// The subscription stays active.
     async fn subscription(&mut self) {
         if self.editor.spoken.is_stateless() {
             let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["note:1"] });
@@ -133,7 +133,8 @@ impl Cell {
         assert_eq!(told["params"]["uri"], "note:1", "{told}");
     }
 
-    /// How often the server was asked for news of the resource, and for a stream to tell them on.
+    /// How often the server received a subscription to the resource, and a request for a
+    /// notification stream.
     fn wishes(&self) -> (usize, usize) {
         let ledger = &self.upstream.ledger;
         match self.upstream.spoken.is_stateless() {
@@ -156,7 +157,8 @@ impl Cell {
         .await;
     }
 
-    /// The server asks something in the middle of a call, and that same call goes on with the answer.
+    /// The server asks for input in the middle of a call, and the same call continues with the
+    /// answer.
     async fn question(&mut self, tool: &str, method: &str) {
         self.editor.questions.clear();
         let result = self.editor.call(tool, tool).await;
@@ -185,7 +187,7 @@ impl Cell {
         self.upstream.ledger.until_executed("cancelled given up").await;
     }
 
-    /// A call that became a task, which is at work.
+    /// A call that became a task and is running.
     async fn task(&mut self, nonce: &str) -> Value {
         let mut params = json!({ "name": "slow", "arguments": { "nonce": nonce } });
         if !self.editor.spoken.is_stateless() {
@@ -200,8 +202,8 @@ impl Cell {
         about
     }
 
-    /// The server dies over one call and is away for the next: nobody knows of the first, the second
-    /// is held, and what was subscribed stays so.
+    /// The server dies during one call and is down for the next. The outcome of the first is
+    /// unknown, the second is held, and the subscription survives.
     async fn kill(&mut self) {
         let params =
             |tool: &str, nonce: &str| json!({ "name": tool, "arguments": { "nonce": nonce } });

@@ -1,8 +1,8 @@
-//! What it costs when an editor and its server speak different revisions, beside what it costs when they
-//! do not.
+//! Measures calls between an editor and a server of different MCP versions, next to calls where
+//! both use the same version.
 //!
-//! Each server is asked directly, in its own words, and through the gateway, in the editor's. The
-//! difference is what the gateway adds, with the translation in it.
+//! Each server is called directly in its own version, and through the gateway in the editor's
+//! version. The difference is the cost of the gateway, including the translation.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const NEW: Spoken = Spoken::Stateless;
 const ROUNDS: usize = 10;
 const CALLS: usize = 100;
 
-/// Somebody who asks, in the words of a revision.
+/// A client that speaks one MCP version.
 struct Asker {
     wire: Wire,
     spoken: Spoken,

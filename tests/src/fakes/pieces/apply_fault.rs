@@ -1,4 +1,4 @@
-//! What the faults that a test tells do to a life of the fake PiecesOS.
+//! Applies the faults that a test sends to the fake PiecesOS.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use super::life::{App, Ballast, Way};
 use super::settings::Settings;
 
 impl App {
-    /// Does what the test says, until the test is over.
+    /// Applies the test's faults until the test is over.
     pub(super) async fn obey(self: Arc<Self>, mut line: Line) {
         while let Some(fault) = line.fault().await {
             let way = self.suffer(fault);
@@ -19,11 +19,10 @@ impl App {
                 let _ = self.leave.send(way);
             }
         }
-        // The test is over.
         std::process::exit(0)
     }
 
-    /// Lets a fault hold. Some end this life.
+    /// Applies a fault. Returns how the process exits, for faults that end it.
     fn suffer(&self, fault: Fault) -> Option<Way> {
         match fault {
             Fault::Drop => self.lines.cut(),
@@ -43,7 +42,7 @@ impl App {
             }
             Fault::Forget => self.sessions.forget(),
             Fault::Grow { bytes, for_good } => {
-                // Ones, not zeros: the system gives a page only when something is written to it.
+                // Ones, not zeros: the system only allocates a page when it is written to.
                 self.ballast.lock().push(Ballast { for_good, _bytes: vec![1; bytes] });
             }
             Fault::AnnounceTools => self.sessions.announce_tools(),

@@ -1,4 +1,4 @@
-//! How each part of the fake PiecesOS behaves at the moment.
+//! How each area of the fake PiecesOS currently behaves.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::fault::Area;
 
-/// The moods of all areas. An area without one does what it should.
+/// The behaviour of each area. Areas that are not listed work normally.
 pub(super) struct Moods(watch::Sender<BTreeMap<Area, Mood>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Moods {
         self.0.send_modify(BTreeMap::clear);
     }
 
-    /// Waits as long as the area's mood wants it; an error is what it answers instead.
+    /// Waits as long as the area's behaviour requires. An error is the status to answer with.
     pub(super) async fn pass(&self, area: Area) -> Result<(), StatusCode> {
         let mut moods = self.0.subscribe();
         let mood = moods.borrow_and_update().get(&area).copied();

@@ -1,4 +1,4 @@
-//! The connections to the fake PiecesOS, each of which it can close at any moment.
+//! The connections to the fake PiecesOS, which can all be closed at any moment.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Clone, Default)]
 pub(super) struct Lines(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
 
-/// Takes connections and remembers them.
+/// Accepts connections and registers them.
 pub(super) struct Doorkeeper {
     pub(super) listener: TcpListener,
     pub(super) lines: Lines,
@@ -31,7 +31,7 @@ pub(super) struct Line {
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl Lines {
-    /// Closes every connection. The other side sees its end.
+    /// Closes every connection. The peer sees an orderly shutdown.
     pub(super) fn cut(&self) {
         for (_, stream) in self.0.lock().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -52,7 +52,7 @@ impl axum::serve::Listener for Doorkeeper {
 
     async fn accept(&mut self) -> (Line, SocketAddr) {
         loop {
-            // A caller that is gone before it was let in is none.
+            // Ignore a client that disconnected before it was accepted.
             if let Ok((stream, address)) = self.listener.accept().await
                 && let Ok(line) = self.lines.keep(stream)
             {

@@ -1,9 +1,10 @@
-//! The line between a test and each life of its fake PiecesOS.
+//! The connection between a test and each process of its fake PiecesOS.
 //!
 //! # Theory of operation
-//! Whoever launches it, a life looks up in its settings where the test waits, and calls there. It
-//! says who it is; the test tells it faults, one a line, and it says when each is done. When the
-//! line breaks, a life ends: nothing outlives its test. The test sees the end of a life the same way.
+//! Whoever launches the process, it reads the test's address from its settings and connects there.
+//! It reports its process id and port. The test then sends faults, one per line, and the process
+//! confirms each one. The process exits when the connection breaks, so nothing outlives its test;
+//! the test notices the end of a process in the same way.
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use super::fault::Fault;
 use super::settings::Settings;
 use crate::PATIENCE;
 
-/// A life, as its test sees it.
+/// A process of the fake, as its test sees it.
 #[derive(Clone, Debug)]
 pub struct Life {
     pub pid: u32,
@@ -34,14 +35,14 @@ struct Hello {
 }
 
 impl Life {
-    /// Tells it a fault, and waits until it holds.
+    /// Injects a fault, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         let (done, is_done) = oneshot::channel();
         self.orders.send((fault, done)).await.expect("it lives");
         timeout(PATIENCE, is_done).await.expect("it does so in time").expect("it lives");
     }
 
-    /// Tells it something that ends it, and waits until it has.
+    /// Injects a fault that ends the process, and waits until it has exited.
     pub async fn tell_last(&self, fault: Fault) {
         let (done, _) = oneshot::channel();
         self.orders.send((fault, done)).await.expect("it lives");
@@ -57,7 +58,7 @@ impl Life {
     }
 }
 
-/// The test's end: takes the calls of lives and shows them, in the order in which they called.
+/// The test's side: accepts connections from processes and publishes them in order of arrival.
 pub(super) async fn receive(listener: TcpListener, lives: watch::Sender<Vec<Life>>) {
     let mut talks = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -89,14 +90,14 @@ async fn talk(stream: TcpStream, lives: watch::Sender<Vec<Life>>) -> Option<()> 
     }
 }
 
-/// The life's end of the line.
+/// The process's side of the connection.
 pub(super) struct Line {
     read: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,
 }
 
 impl Line {
-    /// Calls the test, if there is one.
+    /// Connects to the test, if there is one.
     pub(super) async fn call(folder: &Path, port: u16) -> Option<Self> {
         let guardian = Settings::read(folder).guardian?;
         let stream = TcpStream::connect(guardian).await.expect("the test waits for its lives");

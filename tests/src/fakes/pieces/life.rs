@@ -1,9 +1,9 @@
-//! One life of the fake PiecesOS: from its port to its end, by itself or as it is told.
+//! One process of the fake PiecesOS, from start to exit.
 //!
 //! # Theory of operation
-//! A life takes a port, calls its test and serves. However it leaves, it closes its port first, so
-//! that the next life can have it. A restart starts the next life as a process of its own and ends
-//! this one, as the real one does.
+//! The process binds a port, connects to its test and serves. It closes its port before it exits,
+//! so that its successor can bind it. A restart starts the successor as a separate process and
+//! exits, as the real one does.
 
 use std::ffi::OsStr;
 use std::net::Ipv4Addr;
@@ -27,7 +27,7 @@ use super::sessions::Sessions;
 use super::settings::{Flap, OnRestart, Settings};
 use crate::oracle::ledger::Ledger;
 
-/// A running fake.
+/// The running fake.
 pub(super) struct App {
     pub(super) folder: PathBuf,
     pub(super) ledger: Ledger,
@@ -35,30 +35,30 @@ pub(super) struct App {
     pub(super) moods: Moods,
     pub(super) sessions: Sessions,
     pub(super) lines: Lines,
-    /// How many of the next replies are to be lost.
+    /// How many of the next replies to drop.
     pub(super) lost_replies: AtomicU32,
     pub(super) ballast: Mutex<Vec<Ballast>>,
     tasks: Mutex<JoinSet<()>>,
     pub(super) leave: mpsc::UnboundedSender<Way>,
 }
 
-/// Memory that it took.
+/// Allocated memory.
 pub(super) struct Ballast {
     pub(super) for_good: bool,
     pub(super) _bytes: Vec<u8>,
 }
 
-/// How a life ends.
+/// How the process exits.
 pub(super) enum Way {
     Quit,
     Restart,
     Crash { next_after: Option<u64> },
 }
 
-/// A caller gets its answer before the process that gave it is gone.
+/// Time for a caller to receive its answer before the process exits.
 const FAREWELL: Duration = Duration::from_millis(20);
 
-/// Lives in this folder, after so many milliseconds, until something ends it.
+/// Runs in this folder, after a delay in milliseconds, until something ends it.
 pub async fn live(folder: &Path, after: u64) {
     let settings = Settings::read(folder);
     sleep(Duration::from_millis(after + settings.start_millis)).await;
@@ -89,7 +89,6 @@ pub async fn live(folder: &Path, after: u64) {
         }
         Some(way) = leaving.recv() => way,
     };
-    // The port is closed now.
     match way {
         Way::Quit => std::process::exit(0),
         Way::Restart => {
@@ -134,12 +133,12 @@ impl App {
         Settings::read(&self.folder)
     }
 
-    /// Runs something beside the request that asked for it.
+    /// Runs a task independently of the request that started it.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.lock().spawn(work);
     }
 
-    /// What it does when it is asked to restart; an error is a status.
+    /// Handles a restart request; an error is the status to answer with.
     pub(super) fn restart(self: &Arc<Self>) -> Result<(), u16> {
         match self.settings().on_restart {
             OnRestart::Works => self.leave_after(FAREWELL, Way::Restart),
@@ -164,7 +163,7 @@ impl App {
         self.leave_after(FAREWELL, Way::Quit);
     }
 
-    /// Gives memory back, where that was not taken for good.
+    /// Frees the memory that was not allocated for good.
     pub(super) fn optimize(&self) {
         self.ballast.lock().retain(|ballast| ballast.for_good);
     }

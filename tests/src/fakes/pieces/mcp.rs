@@ -1,4 +1,4 @@
-//! What the fake PiecesOS says in MCP, whatever carries it.
+//! MCP of the fake PiecesOS, independent of the transport.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ use super::life::App;
 pub(super) const TOOLS: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
 const SERVER_ERROR: i32 = -32000;
 
-/// The one answer to a request; none if it got lost on the way.
+/// The answer to a request; `None` if the reply is to be lost.
 pub(super) async fn answer(
     app: &App,
     request: &Request,

@@ -1,8 +1,13 @@
-//! A fake PiecesOS: an application that nobody's gateway started, with a life of its own.
+//! A fake PiecesOS: an application that the gateway did not start and does not own.
 //!
-//! It is installed in a folder, runs as its own process, restarts itself, moves between ports, and
-//! fails in every way that was seen of the real one. However a life of it was launched, it calls
-//! its test ([`guardian`]), which tells it faults, and it ends with the test.
+//! It is installed in a folder, runs in its own process, restarts itself, moves between ports, and
+//! fails in every way the real one was seen to fail. However it is launched, it connects to its
+//! test ([`guardian`]), receives faults from it, and exits with it.
+//!
+//! - [`fault`], [`apply_fault`], [`behaviour`]: what can go wrong
+//! - [`life`], [`guardian`], [`connections`]: its process
+//! - [`http`], [`mcp`], [`sse`], [`streamable`], [`sessions`]: its API
+//! - [`settings`], [`ports`], [`preset`]: its configuration, and how a gateway finds it
 
 mod apply_fault;
 mod behaviour;
@@ -39,14 +44,14 @@ pub use settings::{Flap, OnRestart, Settings};
 pub struct Pieces {
     pub folder: PathBuf,
     pub ledger: Ledger,
-    /// The ports it may use; nobody else does.
+    /// The ports reserved for it.
     pub range: Range,
     lives: watch::Receiver<Vec<Life>>,
     tasks: JoinSet<()>,
 }
 
 impl Pieces {
-    /// Installs it, and does not run it.
+    /// Installs it without starting it.
     pub async fn install(scene: &Scene) -> Self {
         let (folder, range) = (scene.path("pieces"), Range::claim());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
@@ -64,43 +69,44 @@ impl Pieces {
         Self { folder, ledger, range, lives, tasks }
     }
 
-    /// Installs it and runs it.
+    /// Installs and starts it.
     pub async fn start(scene: &Scene) -> Self {
         let mut pieces = Self::install(scene).await;
         pieces.launch().await;
         pieces
     }
 
-    /// Launches it, as a person would, and waits until it listens.
+    /// Launches it as a person would, and waits until it listens.
     pub async fn launch(&mut self) -> Life {
         let next = self.lives() + 1;
         let (program, args) = self.command();
         let mut process = Process::start(&program, |command| {
             command.args(args);
         });
-        // A parent asks how its child ended, and only then the system tells others.
+        // Reap the process: until its parent has, the system still lists it.
         self.tasks.spawn(async move { drop(process.child.wait().await) });
         self.life(next).await
     }
 
-    /// Takes it off the machine; a life that runs goes on.
+    /// Removes the program. A running process continues.
     pub fn uninstall(&self) {
         let program = preset::program(&self.folder, self.range.first);
         std::fs::remove_file(program).expect("it is installed");
     }
 
-    /// What launches it.
+    /// The command line that launches it.
     pub fn command(&self) -> (PathBuf, Vec<String>) {
         let folder = self.folder.to_str().expect("a path is text").to_owned();
         (preset::program(&self.folder, self.range.first), vec![folder])
     }
 
-    /// Changes what it is. A running life sees it at once, a port is for the next life.
+    /// Changes its settings. A running process sees the change at once; a port takes effect at the
+    /// next start.
     pub fn alter(&self, change: impl FnOnce(&mut Settings)) {
         Settings::alter(&self.folder, change);
     }
 
-    /// Tells its newest life a fault, and waits until it holds.
+    /// Injects a fault into its newest process, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         self.newest().tell(fault).await;
     }
@@ -114,7 +120,7 @@ impl Pieces {
         self.lives.borrow().last().cloned().expect("it was started")
     }
 
-    /// Its life with this number, counted from 1, as soon as it listens.
+    /// Its process with this number, counted from 1, once it listens.
     pub async fn life(&self, number: usize) -> Life {
         let mut lives = self.lives.clone();
         let lived = timeout(PATIENCE, lives.wait_for(|lives| lives.len() >= number)).await;
@@ -129,35 +135,35 @@ impl Pieces {
         self.newest().port
     }
 
-    /// Where its newest life serves this path.
+    /// The URL of this path at its newest process.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port())
     }
 
-    /// Its MCP endpoint of 2024-11-05.
+    /// Its 2024-11-05 MCP endpoint.
     pub fn events_url(&self) -> String {
         self.url(sse::STREAM)
     }
 
-    /// Its MCP endpoint of 2025-03-26.
+    /// Its 2025-03-26 MCP endpoint.
     pub fn streamable_url(&self) -> String {
         self.url(streamable::PATH)
     }
 
-    /// Ends its newest life as the system would if memory ran out.
+    /// Kills its newest process, as the system does when memory runs out.
     pub async fn kill(&self) {
         let life = self.newest();
         evermoor_platform::process::spawn::kill(life.pid).expect("it is ours");
         life.ended().await;
     }
 
-    /// Freezes its newest life: the system still takes connections and bytes for it.
+    /// Freezes its newest process. The system still accepts connections and bytes for it.
     #[cfg(unix)]
     pub fn freeze(&self) {
         self.signal(rustix::process::Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     #[cfg(unix)]
     pub fn thaw(&self) {
         self.signal(rustix::process::Signal::CONT);
@@ -172,8 +178,8 @@ impl Pieces {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        // One that is frozen does not see that its test is over. While the line to a life is open,
-        // its number belongs to it.
+        // A frozen process does not notice that its test is over. While its connection is open, its
+        // process id is not reused.
         for life in self.lives.borrow().iter().filter(|life| !life.has_ended()) {
             let _ = evermoor_platform::process::spawn::kill(life.pid);
         }

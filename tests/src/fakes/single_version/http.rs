@@ -1,6 +1,6 @@
-//! Over Streamable HTTP: with sessions in 2025, and without in 2026-07-28.
+//! Streamable HTTP: with sessions in 2025, stateless in 2026-07-28.
 //!
-//! Every answer is a stream of events, in the newer revision with the headers checked against the body.
+//! Every answer is an event stream. In 2026-07-28 the headers are checked against the body.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use evermoor_core::protocol::version::Spoken;
 
 use super::server::Desk;
 
-/// Takes a message.
+/// Accepts a message.
 pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
     let message = match Message::parse(&body) {
         Ok(message) => message,
@@ -47,7 +47,7 @@ pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes
             let _ = mouth.send(Message::Response(answer));
         }
     };
-    // In the newer revision a client that hangs up drops the work with the stream.
+    // In 2026-07-28, a client that disconnects cancels the work together with the stream.
     let work = match goes_on {
         true => {
             tracker.spawn(work);
@@ -82,7 +82,7 @@ pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes
     response
 }
 
-/// The stream of news of 2025.
+/// The notification stream of the 2025 versions.
 pub async fn get(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> HttpResponse {
     if desk.spoken.is_stateless() || !knows(&headers) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
@@ -101,7 +101,7 @@ pub async fn get(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> HttpRespo
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
-/// Why a request is not looked at.
+/// The refusal of a request with wrong headers.
 fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpResponse> {
     let refuse = |status: StatusCode, code: i32, why: &str| {
         Some(json(status, &Response::error(Some(request.id.clone()), code, why)))
@@ -131,13 +131,13 @@ fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpRe
     }
 }
 
-/// Sessions of an earlier life are not known to the next.
+/// Sessions of an earlier process are unknown.
 fn knows(headers: &HeaderMap) -> bool {
     let session = headers.get("mcp-session-id").and_then(|value| value.to_str().ok());
     session == Some(&std::process::id().to_string())
 }
 
-/// The headers of MCP that a request came with.
+/// The MCP headers of a request.
 fn told(headers: &HeaderMap) -> Value {
     let own = headers.iter().filter(|(name, _)| name.as_str().starts_with("mcp-"));
     let told: Map<String, Value> = own

@@ -1,4 +1,4 @@
-//! What an upstream of one revision knows and remembers, and how it answers.
+//! The state and the answers of an upstream that speaks one MCP version.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use super::replies;
 use super::tasks::Tasks;
 use crate::oracle::ledger::Ledger;
 
-/// The resource that it has.
+/// Its only resource.
 pub const NOTE: &str = "note:1";
 
-/// Where an upstream says what belongs to one request.
+/// Carries the messages that belong to one request.
 pub type Mouth = mpsc::UnboundedSender<Message>;
 
-/// One upstream.
+/// The server, independent of the transport.
 pub struct Desk {
     pub spoken: Spoken,
     pub ledger: Ledger,
-    /// What it tells to everybody.
+    /// Notifications for all clients.
     pub news: broadcast::Sender<Notification>,
     pub(super) tasks: Tasks,
     pub(super) kept: Mutex<Kept>,
     numbers: AtomicU64,
-    /// It refuses the first question who it is, although it lists the revision of the question.
+    /// Whether to refuse the first `server/discover` although the requested version is supported.
     hesitates: AtomicBool,
-    /// Work that goes on whoever waits for it.
+    /// Work that continues even if nobody waits for it.
     pub(super) work: TaskTracker,
 }
 
@@ -45,7 +45,7 @@ pub struct Desk {
 pub(super) struct Kept {
     pub(super) subscribed: BTreeSet<String>,
     pub(super) level: Option<String>,
-    /// A tool that it has since it was told to grow.
+    /// Whether the additional tool exists.
     pub(super) grown: bool,
     asked: HashMap<Id, oneshot::Sender<Outcome>>,
     under_way: HashMap<Id, CancellationToken>,
@@ -60,7 +60,7 @@ impl Desk {
         Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, hesitates, work })
     }
 
-    /// The answer to a request, unless it was cancelled. `headers` are those it came with.
+    /// The answer to a request, unless it is cancelled. `headers` are the request's headers.
     pub async fn answer(
         self: Arc<Self>,
         request: Request,
@@ -75,7 +75,7 @@ impl Desk {
         Some(Response { id: Some(id), outcome: outcome? })
     }
 
-    /// Takes a message that wants no answer.
+    /// Handles a message that needs no answer.
     pub fn hear(&self, message: Message) {
         match message {
             Message::Notification(told) if told.method == method::CANCELLED => {
@@ -92,7 +92,7 @@ impl Desk {
         }
     }
 
-    /// Asks the client, as the older revisions do.
+    /// Sends a request to the client, as the session versions do.
     pub async fn ask(&self, mouth: &Mouth, called: &str, params: Value) -> Outcome {
         let id = Id::number(1000 + self.numbers.fetch_add(1, Ordering::Relaxed));
         let (send, answered) = oneshot::channel();
@@ -101,13 +101,13 @@ impl Desk {
         answered.await.unwrap_or_else(|_| replies::error(-32603, "nobody answered"))
     }
 
-    /// Tells everybody something.
+    /// Notifies all clients.
     pub fn tell(&self, method: &str, params: Option<Value>) {
         let params = params.map(|params| Raw::of(&params));
         let _ = self.news.send(Notification::new(method, params));
     }
 
-    /// Whether somebody who asked for this hears a piece of news.
+    /// Whether a client with this subscription receives a notification.
     pub fn is_wanted(&self, told: &Notification, wanted: Option<&Value>) -> bool {
         let uri = told.params.as_ref().and_then(|params| params.text_member("uri"));
         match (wanted, uri) {
@@ -123,7 +123,7 @@ impl Desk {
         }
     }
 
-    /// The news for who listens under `id`, in 2026-07-28.
+    /// Sends notifications to a 2026-07-28 subscription.
     pub async fn listen(&self, request: &Request, mouth: &Mouth) {
         let mut news = self.news.subscribe();
         let wanted = replies::params(request)["notifications"].clone();
@@ -146,7 +146,7 @@ impl Desk {
         }
     }
 
-    /// The refusal of a server that hesitates, once.
+    /// The one refusal of a server that hesitates.
     pub fn hesitation(&self, request: &Request) -> Option<Raw> {
         let hesitates = request.method == method::DISCOVER && self.spoken.is_stateless();
         let hesitates = hesitates && self.hesitates.swap(false, Ordering::Relaxed);
@@ -221,7 +221,7 @@ impl Desk {
         }
     }
 
-    /// Whether a request is in the words of another revision.
+    /// Refuses a request in another version.
     fn refusal(&self, request: &Request) -> Option<Outcome> {
         let said = replies::params(request)["_meta"].clone();
         let claimed = said[meta::REVISION].as_str();
@@ -260,7 +260,7 @@ impl Desk {
         }))
     }
 
-    /// A result with the marks of its revision.
+    /// A result in the format of its version.
     pub(super) fn worded(&self, called: &str, result: Value) -> Raw {
         Raw::of(&match self.spoken {
             Spoken::Stateless => replies::marked(called, result),
@@ -269,7 +269,7 @@ impl Desk {
     }
 }
 
-/// What is told of lists that changed.
+/// Notifications of changed lists.
 pub struct List;
 
 impl List {

@@ -1,4 +1,4 @@
-//! Over HTTP+SSE, the transport of 2024-11-05: one stream for everything, and an address to post to.
+//! HTTP+SSE, the transport of 2024-11-05: one stream for everything, and an address for posts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use evermoor_core::protocol::sse;
 
 use super::server::{Desk, Mouth};
 
-/// An upstream with one stream at a time.
+/// A server with one stream at a time.
 #[derive(Clone)]
 pub struct Stage {
     pub desk: Arc<Desk>,

@@ -1,4 +1,4 @@
-//! Over standard input and output.
+//! The stdio transport.
 
 use std::sync::Arc;
 

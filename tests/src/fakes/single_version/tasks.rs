@@ -1,6 +1,7 @@
-//! Work that goes on after its call was answered, in 2025-11-25 and in the extension of 2026-07-28.
+//! Tasks, as in 2025-11-25 and in the extension of 2026-07-28.
 //!
-//! A task is over when the ledger releases its nonce. One of `slow_ask` waits for its client first.
+//! A task completes when the ledger releases its nonce. A task of `slow_ask` waits for its client
+//! first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +33,7 @@ struct Task {
 const PAUSE: u64 = 20;
 
 impl Desk {
-    /// The task that a call becomes, if it does.
+    /// The task for a call, if the call becomes one.
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
         let wanted = match self.spoken.is_stateless() {
             true => abilities(params)["extensions"].get(EXTENSION).is_some(),
@@ -41,7 +42,7 @@ impl Desk {
         if !wanted || !name.starts_with("slow") {
             return None;
         }
-        // The same id in every life, as of a server that keeps its tasks.
+        // The id is the same in every process, as in a server that persists its tasks.
         let id = format!("task-{name}-{nonce}");
         let task =
             Task { nonce: nonce.into(), asks: name == "slow_ask", answer: None, cancelled: false };

@@ -1,4 +1,4 @@
-//! What the tools of an upstream of one revision do.
+//! The tools of an upstream that speaks one MCP version.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::replies::{abilities, text};
 use super::server::{Desk, List, Mouth, NOTE};
 use crate::oracle::ledger::Ledger;
 
-/// A state that must come back to the byte.
+/// A request state that must come back byte for byte.
 const STATE: &str = "opaque \"\u{e9}\\/\u{2028}";
 
-/// Every tool.
+/// All tools.
 pub const NAMES: [&str; 17] = [
     "echo", "seen", "steps", "log", "wait", "ask", "link", "sample", "roots", "sign_in", "again",
     "content", "number", "touch", "grow", "slow", "slow_ask",
@@ -47,7 +47,7 @@ fn tool(desk: &Desk, name: &str) -> Value {
     tool
 }
 
-/// A call that is being worked on, which the ledger hears of if nobody waits for its end.
+/// A running call. Dropping it records in the ledger that it was abandoned.
 struct Unfinished(Option<(Ledger, String)>);
 
 impl Drop for Unfinished {
@@ -144,7 +144,7 @@ impl Desk {
         }
     }
 
-    /// What the client answers to a question, as the text of the result.
+    /// Asks the client, and returns its reply as the text of the result.
     async fn needs(&self, params: &Value, mouth: &Mouth, called: &str, asked: Value) -> Outcome {
         let answered = |answer: &Value| Outcome::Result(Raw::of(&text(&answer.to_string())));
         if !self.spoken.is_stateless() {

@@ -1,4 +1,9 @@
-//! The fake upstream itself: sessions, a ledger, and orders that are taken at `/orders`.
+//! The process of the fake upstream: sessions, a ledger, and orders posted to `/orders`.
+//!
+//! - [`orders`]: the orders in force
+//! - [`replies`]: malformed and unusual replies
+//! - [`tools`]: normal answers
+//! - [`lists`]: prompts, resources and pages
 
 mod lists;
 mod orders;
@@ -28,13 +33,13 @@ use orders::Stage;
 struct Fake {
     ledger: Ledger,
     stage: Stage,
-    /// Tools besides the usual ones.
+    /// Tools besides the default ones.
     extra: Vec<String>,
     given: AtomicU64,
     forgotten: AtomicU64,
 }
 
-/// Long enough to be for ever.
+/// Longer than any test.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// Serves until the process is killed.
@@ -60,7 +65,7 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-/// Points to another server on this machine.
+/// Redirects to another server on this machine.
 async fn away(Path(port): Path<u16>) -> Redirect {
     Redirect::temporary(&format!("http://127.0.0.1:{port}/mcp"))
 }
@@ -92,7 +97,7 @@ async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) 
     }
 }
 
-/// The answers of a stream that ended too early, for whoever asks for the rest of it.
+/// The rest of an interrupted stream.
 async fn resume(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> HttpResponse {
     if !fake.knows(&headers) {
         return unknown_session(fake.stage.forgotten());
@@ -105,7 +110,7 @@ async fn resume(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> HttpRespon
 }
 
 impl Fake {
-    /// Sessions of an earlier life of this server are not known to the next.
+    /// Sessions of an earlier process are unknown.
     fn session(number: u64) -> HeaderValue {
         let id = format!("{}-{number}", std::process::id());
         HeaderValue::from_str(&id).expect("digits make a header")
@@ -119,7 +124,7 @@ impl Fake {
         })
     }
 
-    /// Answers as ordered, or with the plain `answer`.
+    /// Answers as ordered, or with the normal `answer`.
     async fn perform(
         &self,
         request: &Request,
@@ -137,7 +142,7 @@ impl Fake {
                 answer.await
             }
             Some(Act::Refuse { status, retry_after }) => {
-                // Only what answers in place of the server may have let the call through before.
+                // Only an intermediary's status leaves open whether the call reached the server.
                 if status >= 500 && status != 503 {
                     self.execute_named(request);
                 }
@@ -150,7 +155,7 @@ impl Fake {
         }
     }
 
-    /// Writes into the ledger what a request does, under the name that the request gives it.
+    /// Records the request in the ledger under the nonce it carries.
     fn execute_named(&self, request: &Request) {
         if let Some(nonce) = tools::nonce(request) {
             self.execute(&nonce);
