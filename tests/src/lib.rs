@@ -15,7 +15,6 @@ pub mod conformance;
 pub mod desktop;
 pub mod editor;
 pub mod fakes;
-pub mod folder;
 pub mod gateway;
 pub mod interop;
 pub mod network;

@@ -4,9 +4,9 @@
 //! - [`activity`], [`attached`], [`upstreams`]: what the dashboard shows
 //! - [`settings`], [`welcome`]: what a person changes
 
+mod access;
 mod activity;
 mod attached;
-mod door;
 mod settings;
 mod upstreams;
 mod welcome;

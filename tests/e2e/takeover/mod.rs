@@ -3,11 +3,11 @@
 //! - [`calls`], [`sessions`], [`hammer`]: what continues across a takeover
 //! - [`attempts`]: takeovers that fail
 //! - [`history`]: the record of outages
-//! - [`stateless`]: older gateways
+//! - [`other_versions`]: older gateways
 
 mod attempts;
 mod calls;
 mod hammer;
 mod history;
+mod other_versions;
 mod sessions;
-mod stateless;

@@ -5,7 +5,7 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::Transport;
 use serde_json::{Value, json};
 
-use super::setting::{NEW, OLD, World, call};
+use super::fixture::{NEW, OLD, World, call};
 
 #[tokio::test]
 async fn every_editor_can_read_what_a_newer_server_returns() {

@@ -6,7 +6,7 @@ use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::setting::{OLD, World, able, text};
+use super::fixture::{OLD, World, able, text};
 
 fn params(tool: &str) -> Value {
     json!({ "name": tool, "capabilities": able() })

@@ -4,18 +4,18 @@
 //! - [`session_editor`]: editors with sessions and 2026-07-28 servers
 //! - [`content`], [`tasks`]: translation of results and tasks
 //! - [`matrix`]: every version with every other
-//! - [`setting`]: what the tests share
+//! - [`fixture`]: what the tests share
 
 #[cfg(unix)]
 mod content;
+#[cfg(unix)]
+mod fixture;
 #[cfg(unix)]
 mod input;
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(unix)]
 mod session_editor;
-#[cfg(unix)]
-mod setting;
 #[cfg(unix)]
 mod stateless_editor;
 #[cfg(unix)]

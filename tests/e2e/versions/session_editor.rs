@@ -6,7 +6,7 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use serde_json::{Value, json};
 
-use super::setting::{NEW, World, able, call, converse, text};
+use super::fixture::{NEW, World, able, call, converse, text};
 
 const META: &str = "io.modelcontextprotocol/";
 

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::setting::{OLD, World, text};
+use super::fixture::{OLD, World, text};
 
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 

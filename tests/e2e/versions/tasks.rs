@@ -6,7 +6,7 @@ use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::setting::{NEW, OLD, World, able, converse, text};
+use super::fixture::{NEW, OLD, World, able, converse, text};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";

@@ -12,5 +12,5 @@ async fn main() {
     let folder = PathBuf::from(args.next().expect("a folder"));
     let after = args.next().map(|millis| millis.into_string().expect("a number"));
     let after = after.map_or(0, |millis| millis.parse().expect("a number"));
-    life::live(&folder, after).await;
+    process::live(&folder, after).await;
 }

@@ -14,7 +14,7 @@ use zbus::zvariant::OwnedObjectPath;
 use super::bus::Bus;
 use super::program::Program;
 use super::{PATIENCE, private_folder};
-use crate::folder::Folder;
+use crate::scene::folder::Folder;
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 

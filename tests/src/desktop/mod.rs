@@ -35,7 +35,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::folder::Folder;
+use crate::scene::folder::Folder;
 
 use self::bus::Bus;
 use self::display::Display;

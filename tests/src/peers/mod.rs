@@ -17,9 +17,9 @@
 mod child;
 pub mod client_reports;
 mod clients;
+mod fetch_recorder;
 mod remote;
 pub mod rmcp_client;
-mod witness;
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use crate::editor::Editor;
 use crate::oracle::ledger::Ledger;
 use crate::scene::programs::built;
-use witness::Witness;
+use fetch_recorder::Witness;
 
 #[cfg(target_os = "linux")]
 pub use child::Child;

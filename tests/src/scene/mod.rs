@@ -12,6 +12,7 @@
 //! starts. Everything else in this crate may depend on this folder.
 
 pub mod entry;
+pub mod folder;
 #[cfg(unix)]
 pub mod machine;
 pub mod programs;
@@ -22,10 +23,10 @@ pub mod wait;
 use std::path::{Path, PathBuf};
 
 use crate::fakes::upstream::Upstream;
-use crate::folder::{self, Folder};
 use crate::gateway::Gateway;
 use crate::scene::programs::{built, evermoor};
 use crate::scene::wait::until;
+use folder::Folder;
 
 /// The folder of one test. Dropping it removes it and kills what runs in it.
 pub struct Scene {

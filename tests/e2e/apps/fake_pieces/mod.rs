@@ -1,12 +1,12 @@
 //! Tests of the fake PiecesOS: it behaves as the real one was observed to behave.
 //!
-//! - [`surface`]: its API
-//! - [`lives`]: how it exits and starts again
+//! - [`api`]: its API
+//! - [`restarts`]: how it exits and starts again
 //! - [`faults`]: its faults
 
+mod api;
 mod faults;
-mod lives;
-mod surface;
+mod restarts;
 
 use evermoor_tests::fakes::pieces::Pieces;
 use evermoor_tests::gateway::http;

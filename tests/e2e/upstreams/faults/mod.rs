@@ -3,12 +3,12 @@
 //! - [`connections`], [`half_open`]: the network
 //! - [`signals`]: killed and frozen processes
 //! - [`handshakes`], [`sessions`], [`statuses`], [`replies`]: servers that answer wrongly
-//! - [`many_servers`]: too many calls
+//! - [`many_calls`]: too many calls
 
 mod connections;
 mod half_open;
 mod handshakes;
-mod many_servers;
+mod many_calls;
 mod replies;
 mod sessions;
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::line::{Door, Line};
+use super::connection::{Door, Line};
 
 const META: &str = "io.modelcontextprotocol/";
 

@@ -3,10 +3,10 @@
 //!
 //! - [`table`]: what is tried between which versions
 //! - [`repertoire`]: the steps
-//! - [`editor`], [`line`]: an editor of one version, and its connection
+//! - [`editor`], [`connection`]: an editor of one version, and its connection
 
+mod connection;
 mod editor;
-mod line;
 mod repertoire;
 mod table;
 
@@ -21,8 +21,8 @@ use evermoor_tests::gateway::Gateway;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
+use connection::Door;
 use editor::Editor;
-use line::Door;
 use repertoire::Cell;
 use table::{Feature, servers};
 

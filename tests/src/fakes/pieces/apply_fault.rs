@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::behaviour::Mood;
 use super::fault::Fault;
-use super::guardian::Line;
-use super::life::{App, Ballast, Way};
+use super::process::{App, Ballast, Way};
 use super::settings::Settings;
+use super::test_connection::Line;
 
 impl App {
     /// Applies the test's faults until the test is over.

@@ -14,7 +14,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::fault::Area;
-use super::life::App;
+use super::process::App;
 use super::settings::Settings;
 use super::{sse, streamable};
 

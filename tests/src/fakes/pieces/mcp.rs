@@ -11,7 +11,7 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
 
 use super::fault::Area;
-use super::life::App;
+use super::process::App;
 
 /// The tools of the real one.
 pub(super) const TOOLS: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];

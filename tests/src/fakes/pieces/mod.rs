@@ -2,10 +2,10 @@
 //!
 //! It is installed in a folder, runs in its own process, restarts itself, moves between ports, and
 //! fails in every way the real one was seen to fail. However it is launched, it connects to its
-//! test ([`guardian`]), receives faults from it, and exits with it.
+//! test ([`test_connection`]), receives faults from it, and exits with it.
 //!
 //! - [`fault`], [`apply_fault`], [`behaviour`]: what can go wrong
-//! - [`life`], [`guardian`], [`connections`]: its process
+//! - [`process`], [`test_connection`], [`connections`]: its process
 //! - [`http`], [`mcp`], [`sse`], [`streamable`], [`sessions`]: its API
 //! - [`settings`], [`ports`], [`preset`]: its configuration, and how a gateway finds it
 
@@ -13,16 +13,16 @@ mod apply_fault;
 mod behaviour;
 mod connections;
 pub mod fault;
-pub mod guardian;
 mod http;
-pub mod life;
 mod mcp;
 pub mod ports;
 mod preset;
+pub mod process;
 mod sessions;
 pub mod settings;
 mod sse;
 mod streamable;
+pub mod test_connection;
 
 use std::path::PathBuf;
 
@@ -36,9 +36,9 @@ use crate::Scene;
 use crate::oracle::ledger::Ledger;
 use crate::scene::programs::Process;
 pub use fault::{Area, Fault};
-pub use guardian::Life;
 use ports::Range;
 pub use settings::{Flap, OnRestart, Settings};
+pub use test_connection::Life;
 
 /// An installed PiecesOS, running or not.
 pub struct Pieces {
@@ -64,7 +64,7 @@ impl Pieces {
         preset::install_program(&folder, range.first);
         let (show, lives) = watch::channel(Vec::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(guardian::receive(listener, show));
+        tasks.spawn(test_connection::receive(listener, show));
         let ledger = Ledger::at(folder.join("ledger"));
         Self { folder, ledger, range, lives, tasks }
     }

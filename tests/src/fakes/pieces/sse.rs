@@ -14,8 +14,8 @@ use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request};
 use evermoor_core::protocol::mcp::{Revision, method};
 use evermoor_core::protocol::sse;
 
-use super::life::App;
 use super::mcp;
+use super::process::App;
 use super::sessions::Stream;
 
 pub(super) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";

@@ -12,8 +12,8 @@ use evermoor_core::protocol::envelope::{Message, Notification, Request, Response
 use evermoor_core::protocol::mcp::{Revision, method};
 use evermoor_core::protocol::sse;
 
-use super::life::App;
 use super::mcp;
+use super::process::App;
 use super::sse::body;
 
 pub(super) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";

@@ -54,7 +54,7 @@ impl Upstream {
             Transport::Stdio => {
                 let ledger = self.ledger.path().to_str().expect("a path is text");
                 let args = [self.spoken.as_str(), "stdio", ledger].map(str::to_owned);
-                entry::program(&self.name, &built("era-upstream"), &args)
+                entry::program(&self.name, &built("single-version-upstream"), &args)
             }
         }
     }
@@ -87,7 +87,7 @@ async fn started(
     address: &str,
 ) -> (String, Process) {
     let transport = if transport == Transport::Sse { "sse" } else { "http" };
-    let mut process = Process::start(&built("era-upstream"), |command| {
+    let mut process = Process::start(&built("single-version-upstream"), |command| {
         command.args([spoken.as_str(), transport]).arg(ledger.path()).arg(address);
     });
     (process.line().await, process)

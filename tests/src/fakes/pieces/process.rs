@@ -21,10 +21,10 @@ use tokio::time::sleep;
 use super::behaviour::{Mood, Moods};
 use super::connections::{Doorkeeper, Lines};
 use super::fault::Area;
-use super::guardian::Line;
 use super::http;
 use super::sessions::Sessions;
 use super::settings::{Flap, OnRestart, Settings};
+use super::test_connection::Line;
 use crate::oracle::ledger::Ledger;
 
 /// The running fake.
