@@ -84,7 +84,7 @@ async fn without_a_token_nothing_is_served_and_nothing_hints_at_a_way_to_get_one
 }
 
 #[tokio::test]
-async fn a_page_is_turned_away_whatever_token_it_has() {
+async fn a_web_page_is_refused_whatever_token_it_has() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let own = gateway.origin.clone();

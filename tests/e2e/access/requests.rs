@@ -141,7 +141,7 @@ async fn only_json_is_taken_for_json() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_or_not_a_message_is_told_apart_by_its_code() {
+async fn invalid_json_and_invalid_messages_have_different_codes() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"params":{}"#, "[".repeat(10_000));

@@ -62,36 +62,36 @@ async fn newest(gateway: &Gateway) -> Incident {
 }
 
 #[tokio::test]
-async fn one_that_somebody_killed_is_offered_because_nothing_says_why() {
+async fn a_restart_is_only_offered_after_an_unexplained_kill() {
     let scene = Scene::new();
     let (pieces, gateway, _records) = recorded(&scene).await;
     pieces.kill().await;
     let app = until_app(&gateway, |app| app.offer.is_some() && app.word == "Ended").await;
-    assert_eq!((app.next, app.restart, pieces.lives()), (Next::Start, None, 1));
+    assert_eq!((app.next, app.restart, pieces.starts()), (Next::Start, None, 1));
     let why = "PiecesOS ended, and the evidence does not say why.";
     assert_eq!(newest(&gateway).await.why(), why);
 }
 
 #[tokio::test]
-async fn one_that_the_kernel_ended_for_memory_is_restarted_by_itself() {
+async fn an_application_killed_for_lack_of_memory_is_restarted_automatically() {
     let scene = Scene::new();
     let (pieces, gateway, records) = recorded(&scene).await;
     records.say("journalctl", OUT_OF_MEMORY, pieces.pid());
     pieces.kill().await;
     assert_eq!(ended(&gateway, 1).await.end.unwrap().failure, None);
-    assert_eq!(pieces.lives(), 2);
+    assert_eq!(pieces.starts(), 2);
     let why = "The system ended PiecesOS because memory ran out.";
     assert_eq!(newest(&gateway).await.why(), why);
 }
 
 #[tokio::test]
-async fn a_line_about_another_process_says_nothing_of_this_one() {
+async fn journal_lines_about_other_processes_are_ignored() {
     let scene = Scene::new();
     let (pieces, gateway, records) = recorded(&scene).await;
     records.say("journalctl", OUT_OF_MEMORY, 1);
     pieces.kill().await;
     until_app(&gateway, |app| app.offer.is_some()).await;
-    assert_eq!(pieces.lives(), 1);
+    assert_eq!(pieces.starts(), 1);
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_core_dump_in_the_journal_adds_its_stack_to_the_record() {
 }
 
 #[tokio::test]
-async fn where_the_journal_cannot_be_read_the_list_of_core_dumps_is() {
+async fn the_list_of_core_dumps_is_the_fallback_for_the_journal() {
     let scene = Scene::new();
     let (pieces, gateway, records) = recorded(&scene).await;
     records.say("coredumpctl", LISTED, pieces.pid());

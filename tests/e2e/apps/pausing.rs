@@ -25,7 +25,7 @@ async fn pause(gateway: &Gateway) {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_of_one_that_is_paused() {
+async fn a_paused_application_gets_no_requests() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -43,8 +43,7 @@ async fn nothing_is_asked_of_one_that_is_paused() {
 }
 
 #[tokio::test]
-async fn one_that_dies_while_it_is_paused_is_not_looked_for_and_not_restarted_until_it_is_resumed()
-{
+async fn an_application_that_dies_while_paused_is_restarted_only_when_it_is_resumed() {
     let scene = Scene::new();
     let (mut pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -52,7 +51,7 @@ async fn one_that_dies_while_it_is_paused_is_not_looked_for_and_not_restarted_un
     pieces.newest().tell_last(Fault::Abort).await;
     let in_its_place = TcpListener::bind((Ipv4Addr::LOCALHOST, pieces.port())).await.unwrap();
     assert!(timeout(A_WHILE, in_its_place.accept()).await.is_err(), "somebody looks for it");
-    assert_eq!((pieces.lives(), incidents(&gateway).await), (1, vec![]));
+    assert_eq!((pieces.starts(), incidents(&gateway).await), (1, vec![]));
     drop(in_its_place);
     let life = pieces.launch().await;
     gateway.control(Method::POST, "/api/upstreams/pieces/resume").await;

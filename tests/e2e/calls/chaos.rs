@@ -31,9 +31,9 @@ const SHIM_EDITORS: usize = 2;
 
 /// A fault to inject.
 #[derive(Clone, Debug)]
-enum Mishap {
+enum InjectedFault {
     /// A network fault, for everything or only for calls.
-    Way(Fault),
+    Network(Fault),
     Calls(Fault),
     /// The process is killed and started again, at once or after every hold has ended.
     Kill,
@@ -45,8 +45,8 @@ enum Mishap {
     Server(Act),
 }
 
-fn mishaps() -> Vec<Mishap> {
-    let way = [
+fn injected_faults() -> Vec<InjectedFault> {
+    let network = [
         Fault::Refuse,
         Fault::ResetAtAccept,
         Fault::Blackhole,
@@ -72,16 +72,22 @@ fn mishaps() -> Vec<Mishap> {
         Act::Reply(Reply::Twice),
     ];
     let forgotten = [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone];
-    let mut all = vec![Mishap::Kill, Mishap::Kill, Mishap::Kill, Mishap::StayAway, Mishap::Freeze];
-    all.extend(way.map(Mishap::Way));
-    all.extend(calls.map(Mishap::Calls));
-    all.extend(server.map(Mishap::Server));
-    all.extend(forgotten.map(Mishap::Forget));
+    let mut all = vec![
+        InjectedFault::Kill,
+        InjectedFault::Kill,
+        InjectedFault::Kill,
+        InjectedFault::StayAway,
+        InjectedFault::Freeze,
+    ];
+    all.extend(network.map(InjectedFault::Network));
+    all.extend(calls.map(InjectedFault::Calls));
+    all.extend(server.map(InjectedFault::Server));
+    all.extend(forgotten.map(InjectedFault::Forget));
     all
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
+async fn whatever_breaks_no_call_is_lost_repeated_or_misreported() {
     let seed = Dice::seed();
     println!("SEED={seed}");
     let scene = Scene::new();
@@ -123,10 +129,10 @@ async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
     });
     ended.await.expect("every call is answered");
     let longest = history.iter().map(|call| call.took).max().unwrap_or_default();
-    let verdict = oracle::judge(&history, &upstream.ledger.all());
+    let verdict = oracle::check(&history, &upstream.ledger.all());
     println!("faults {faults}, lost {lost}, longest call {longest:?}, {verdict:?}");
     println!("descriptors and memory in kB: {before:?} before, {:?} after", resources(&gateway));
-    let tally = verdict.unwrap_or_else(|lies| panic!("SEED={seed}: {lies:#?}"));
+    let tally = verdict.unwrap_or_else(|contradictions| panic!("SEED={seed}: {contradictions:#?}"));
     assert_eq!((lost, tally.doubled), (0, 0), "SEED={seed}");
     assert!(longest < HOLD + CALL_TIMEOUT + SLACK, "SEED={seed}: {longest:?}");
     assert!(tally.done > 100, "SEED={seed}: hardly anything worked: {tally:?}");
@@ -161,26 +167,26 @@ async fn call_until_told(
 
 /// Injects one fault after another and returns how many. Nothing is broken at the end.
 async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) -> usize {
-    let (began, mishaps) = (Instant::now(), mishaps());
+    let (began, injected_faults) = (Instant::now(), injected_faults());
     let mut faults = 0;
     while began.elapsed() < LENGTH {
-        let mishap = dice.pick(&mishaps);
+        let injected = dice.pick(&injected_faults);
         let (lasts, rest) = (dice.millis(20, 300), dice.millis(5, 100));
-        match mishap {
-            Mishap::Way(fault) => proxy.set(fault).await,
-            Mishap::Calls(fault) => proxy.set_on("tools/call", fault).await,
-            Mishap::Kill => {
+        match injected {
+            InjectedFault::Network(fault) => proxy.set(fault).await,
+            InjectedFault::Calls(fault) => proxy.set_on("tools/call", fault).await,
+            InjectedFault::Kill => {
                 upstream.kill().await;
                 sleep(lasts).await;
                 upstream.start_again().await;
             }
-            Mishap::StayAway => {
+            InjectedFault::StayAway => {
                 proxy.set(Fault::Refuse).await;
                 sleep(TOO_LONG).await;
             }
-            Mishap::Freeze => freeze(upstream, lasts).await,
-            Mishap::Forget(style) => upstream.forget(style).await,
-            Mishap::Server(act) => upstream.next(3, "tools/call", act).await,
+            InjectedFault::Freeze => freeze(upstream, lasts).await,
+            InjectedFault::Forget(style) => upstream.forget(style).await,
+            InjectedFault::Server(act) => upstream.next(3, "tools/call", act).await,
         }
         sleep(lasts).await;
         proxy.heal().await;

@@ -37,7 +37,7 @@ fn refusal(answer: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
+async fn a_call_of_a_hidden_tool_is_refused_with_a_reason_and_never_sent() {
     // Only one of the two upstreams, so that nothing in the view of all can replace the hidden
     // items.
     let library = Library::open(HIDING, "[editors.local]\nupstreams.deny = [\"files\"]\n").await;
@@ -67,7 +67,7 @@ async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_shown_beside_something_hidden_is_called_as_ever() {
+async fn visible_items_next_to_hidden_ones_can_be_called() {
     let library = Library::open(HIDING, "").await;
     let token = library.gateway.token();
     let (alone, all) =
@@ -90,7 +90,7 @@ async fn what_is_shown_beside_something_hidden_is_called_as_ever() {
 }
 
 #[tokio::test]
-async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is_hidden() {
+async fn a_refusal_names_the_editors_list_and_distinguishes_missing_from_hidden() {
     let editors = "[editors.cursor]\ntools.allow = [\"*__record\"]\nupstreams.deny = [\"files\"]\n";
     let library = Library::open("", editors).await;
     let cursor = library.gateway.add_editor("cursor").await;
@@ -117,7 +117,7 @@ async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is
 }
 
 #[tokio::test]
-async fn whoever_listens_without_a_session_is_not_promised_news_of_something_hidden() {
+async fn a_stateless_subscription_does_not_include_hidden_resources() {
     let library = Library::open(HIDING, "").await;
     let wanted = ["shelf://public_one", "shelf://secret_one"];
     let params = json!({ "notifications": { "resourceSubscriptions": wanted } });

@@ -16,7 +16,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_the_documents_show_of_a_terminal_is_what_the_commands_print() {
+async fn terminal_output_in_the_documents_matches_the_commands() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     for page in ["README.md", "docs/getting-started.md"] {

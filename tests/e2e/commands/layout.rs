@@ -76,7 +76,7 @@ async fn a_pipe_gets_no_colours_and_a_terminal_gets_them_unless_it_says_otherwis
 }
 
 #[tokio::test]
-async fn quiet_leaves_out_what_is_no_data() {
+async fn quiet_prints_data_only() {
     let (scene, _notes, _gateway) = scene().await;
     let paused = evermoor(&scene.home(), &["pause", "notes", "-q"]).await;
     assert_eq!((text(&paused.stdout), text(&paused.stderr)), (String::new(), String::new()));

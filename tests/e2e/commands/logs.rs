@@ -19,7 +19,7 @@ async fn until_logged(scene: &Scene, part: &str) {
 }
 
 #[tokio::test]
-async fn what_happens_to_an_upstream_is_found_in_the_log() {
+async fn changes_of_an_upstream_are_in_the_log() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

@@ -58,7 +58,7 @@ async fn with_nothing_configured_a_newcomer_can_make_a_call() {
 }
 
 #[tokio::test]
-async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
+async fn status_reports_in_text_json_and_exit_code() {
     let scene = Scene::new();
     let absent = evermoor(&scene.home(), &["status"]).await;
     assert_eq!(absent.status.code(), Some(3));
@@ -86,7 +86,7 @@ async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
 }
 
 #[tokio::test]
-async fn a_second_gateway_says_that_there_is_one_and_ends_well() {
+async fn a_second_gateway_says_that_one_is_running_and_exits_successfully() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let second = evermoor(&scene.home(), &["serve"]).await;
@@ -143,7 +143,7 @@ async fn a_mistyped_command_is_a_usage_error() {
 }
 
 #[tokio::test]
-async fn the_demonstration_plays_to_its_end() {
+async fn the_demonstration_runs_to_its_end() {
     let scene = Scene::new();
     let demo = evermoor(&scene.home(), &["demo"]).await;
     let said = text(&demo.stdout);

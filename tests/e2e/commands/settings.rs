@@ -54,7 +54,7 @@ async fn an_editor_of_the_persons_choice_is_opened_and_what_it_wrote_is_checked(
 /// both.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_service_is_written_and_removed_where_nobody_can_start_it() {
+async fn a_service_file_is_written_and_removed_without_a_service_manager() {
     let scene = Scene::new();
     let file = scene.path("person/.config/systemd/user/evermoor.service");
     // Without a session bus and systemd's tools there is no service manager.

@@ -5,7 +5,7 @@ use evermoor_tests::gateway::http;
 use http::{Method, StatusCode};
 
 #[tokio::test]
-async fn what_the_dashboard_asks_for_needs_the_control_token() {
+async fn every_control_request_needs_the_control_token() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let before = gateway.config();

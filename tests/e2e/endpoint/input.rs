@@ -40,7 +40,7 @@ async fn needed(wire: &Wire) -> Value {
 }
 
 #[tokio::test]
-async fn an_editor_that_comes_back_with_the_answer_goes_on_with_the_same_call() {
+async fn an_editor_that_returns_with_the_input_continues_the_same_call() {
     let scene = Scene::new();
     let (_program, _gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -51,7 +51,7 @@ async fn an_editor_that_comes_back_with_the_answer_goes_on_with_the_same_call() 
 }
 
 #[tokio::test]
-async fn a_state_is_good_once_and_for_its_own_call_only() {
+async fn a_request_state_works_once_and_only_for_its_own_call() {
     let scene = Scene::new();
     let (_program, _gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -64,7 +64,7 @@ async fn a_state_is_good_once_and_for_its_own_call_only() {
 }
 
 #[tokio::test]
-async fn a_state_that_a_gateway_took_with_it_is_never_a_second_call() {
+async fn a_request_state_of_an_earlier_gateway_never_repeats_the_call() {
     let scene = Scene::new();
     let (program, mut gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -77,7 +77,7 @@ async fn a_state_that_a_gateway_took_with_it_is_never_a_second_call() {
     assert_eq!(result["_meta"]["dev.evermoor/outcome"]["outcome"], "unknown", "{result}");
     let why = result["content"][0]["text"].as_str().unwrap();
     assert!(why.contains("may or may not have been executed"), "{why}");
-    assert_eq!(program.lives(), 2);
+    assert_eq!(program.starts(), 2);
 }
 
 #[tokio::test]

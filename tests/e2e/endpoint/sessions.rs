@@ -16,7 +16,7 @@ fn call(id: u64, tool: &str, nonce: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_upstream_that_comes_back_with_other_tools_is_news() {
+async fn an_upstream_that_comes_back_with_other_tools_is_announced() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -35,7 +35,7 @@ async fn an_upstream_that_comes_back_with_other_tools_is_news() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_comes_back_as_it_was_is_no_news() {
+async fn an_upstream_that_comes_back_unchanged_is_not_announced() {
     let scene = Scene::new();
     let (mut notes, mut files) = (scene.upstream("notes").await, scene.upstream("files").await);
     let gateway = scene.gateway(&[&notes, &files]).await;
@@ -57,7 +57,7 @@ async fn an_upstream_that_comes_back_as_it_was_is_no_news() {
 }
 
 #[tokio::test]
-async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next() {
+async fn a_notification_stream_resumes_at_the_next_gateway() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -77,7 +77,7 @@ async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next(
 }
 
 #[tokio::test]
-async fn a_call_whose_stream_broke_is_taken_up_and_its_answer_comes_once() {
+async fn a_broken_call_stream_resumes_and_its_answer_comes_once() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     upstream.next(1, "tools/call", Act::Wait { millis: 11_000 }).await;
@@ -101,7 +101,7 @@ async fn a_call_whose_stream_broke_is_taken_up_and_its_answer_comes_once() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_gateway_died_over_still_gets_its_one_honest_answer() {
+async fn a_call_lost_with_the_gateway_still_gets_one_honest_answer() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp").initialized(LATEST, json!({})).await;
@@ -115,7 +115,7 @@ async fn a_call_that_the_gateway_died_over_still_gets_its_one_honest_answer() {
 }
 
 #[tokio::test]
-async fn a_second_stream_of_news_is_refused_and_the_first_goes_on() {
+async fn a_second_notification_stream_is_refused_and_the_first_continues() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -183,7 +183,7 @@ async fn fifty_clients_with_the_same_ids_each_get_their_own_answers() {
 }
 
 #[tokio::test]
-async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
+async fn batches_are_accepted_only_in_the_version_that_allows_them() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -208,7 +208,7 @@ async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
 }
 
 #[tokio::test]
-async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want() {
+async fn a_call_stream_carries_no_log_messages_that_its_editor_did_not_ask_for() {
     let (scene, fixture) = (Scene::new(), Fixture::start(Era::SESSIONS).await);
     let gateway = scene.gateway_to("", "fixture", &fixture.url, "").await;
     gateway.until_connected("fixture").await;
@@ -225,7 +225,7 @@ async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_over_and_others_go_on() {
+async fn ending_a_session_does_not_affect_others() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let (one, other) = (

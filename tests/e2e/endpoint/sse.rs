@@ -23,7 +23,7 @@ async fn ask(events: &mut Events, wire: &Wire, message: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_editor_of_2024_works_and_hears_the_news_on_its_one_stream() {
+async fn a_2024_11_05_editor_works_and_gets_notifications_on_its_stream() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -63,7 +63,7 @@ async fn a_session_ends_with_its_stream() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_has_cancelled_no_call() {
+async fn a_broken_stream_cancels_no_call() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.next(1, "tools/call", Act::Wait { millis: 300 }).await;

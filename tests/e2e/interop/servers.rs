@@ -17,7 +17,7 @@ async fn behind_a_gateway(scene: &Scene, maker: Maker, over: Over) -> (Remote, G
     let gateway = scene.gateway_of("", &server.entry()).await;
     gateway.until_connected("peer").await;
     let mut editor = gateway.editor("/mcp/peer").await;
-    server.errand.run(&mut editor, "before").await;
+    server.recorder.run(&mut editor, "before").await;
     (server, gateway, editor)
 }
 
@@ -25,13 +25,13 @@ async fn behind_a_gateway(scene: &Scene, maker: Maker, over: Over) -> (Remote, G
 async fn dies_and_comes_back(maker: Maker, over: Over) {
     let scene = Scene::new();
     let (mut server, gateway, mut editor) = behind_a_gateway(&scene, maker, over).await;
-    let errand = Arc::clone(&server.errand);
+    let recorder = Arc::clone(&server.recorder);
     server.kill().await;
     gateway.until_down("peer").await;
-    tokio::join!(errand.run(&mut editor, "held"), server.start_again());
-    errand.run(&mut editor, "after").await;
+    tokio::join!(recorder.run(&mut editor, "held"), server.start_again());
+    recorder.run(&mut editor, "after").await;
     for nonce in ["before", "held", "after"] {
-        assert_eq!(errand.executions(nonce), 1, "{nonce}");
+        assert_eq!(recorder.executions(nonce), 1, "{nonce}");
     }
 }
 
@@ -42,9 +42,9 @@ async fn forgets_the_session(maker: Maker) {
     let (mut server, _gateway, mut editor) = behind_a_gateway(&scene, maker, over).await;
     let session = server.session().await;
     server.end_session(&session).await;
-    server.errand.run(&mut editor, "after").await;
+    server.recorder.run(&mut editor, "after").await;
     assert_ne!(server.session().await, session);
-    assert_eq!((server.errand.executions("before"), server.errand.executions("after")), (1, 1));
+    assert_eq!((server.recorder.executions("before"), server.recorder.executions("after")), (1, 1));
 }
 
 #[tokio::test]
@@ -78,12 +78,12 @@ async fn an_rmcp_server_comes_back_with_sessions() {
 }
 
 #[tokio::test]
-async fn the_reference_server_may_forget_a_session_and_stay() {
+async fn the_reference_server_can_lose_a_session_and_keep_running() {
     forgets_the_session(Maker::Everything).await;
 }
 
 #[tokio::test]
-async fn an_rmcp_server_may_forget_a_session_and_stay() {
+async fn an_rmcp_server_can_lose_a_session_and_keep_running() {
     forgets_the_session(Maker::RmcpWithSessions).await;
 }
 
@@ -104,35 +104,35 @@ async fn dies_and_is_started_again(maker: Maker) {
     let gateway = scene.gateway_of("", &program.entry()).await;
     let mut editor = gateway.editor("/mcp/peer").await;
     gateway.until_connected("peer").await;
-    program.errand.run(&mut editor, "before").await;
+    program.recorder.run(&mut editor, "before").await;
     program.kill(&gateway).await;
-    program.errand.run(&mut editor, "after").await;
+    program.recorder.run(&mut editor, "after").await;
     for nonce in ["before", "after"] {
-        assert_eq!(program.errand.executions(nonce), 1, "{nonce}");
+        assert_eq!(program.recorder.executions(nonce), 1, "{nonce}");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_reference_server_is_started_again_over_its_pipes() {
+async fn the_reference_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Everything).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_python_server_is_started_again_over_its_pipes() {
+async fn a_python_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Python).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_rmcp_server_is_started_again_over_its_pipes() {
+async fn an_rmcp_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Rmcp).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_older_rmcp_server_is_started_again_over_its_pipes() {
+async fn an_older_rmcp_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::RmcpWithSessions).await;
 }
 

@@ -31,7 +31,7 @@ async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Inciden
 }
 
 #[tokio::test]
-async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
+async fn an_outage_continues_across_a_takeover() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway_with("hold = 0", &[&upstream]).await;
@@ -53,7 +53,7 @@ async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
 }
 
 #[tokio::test]
-async fn an_outage_that_both_gateways_see_is_written_once() {
+async fn an_outage_seen_by_both_gateways_is_recorded_once() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -75,7 +75,7 @@ async fn an_outage_that_both_gateways_see_is_written_once() {
 }
 
 #[tokio::test]
-async fn an_outage_during_an_attempt_that_failed_is_written_afterwards() {
+async fn an_outage_during_a_failed_takeover_is_recorded_afterwards() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

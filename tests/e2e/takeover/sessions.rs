@@ -9,7 +9,7 @@ use serde_json::json;
 const LATEST: &str = "2025-11-25";
 
 #[tokio::test]
-async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
+async fn a_session_continues_with_its_subscriptions() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let mut old = scene.gateway_of("", &program.entry()).await;
@@ -37,7 +37,7 @@ async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
 }
 
 #[tokio::test]
-async fn a_wish_that_is_granted_while_the_gateway_leaves_is_kept_by_the_next() {
+async fn a_subscription_confirmed_during_a_takeover_is_kept_by_the_new_gateway() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let mut old = scene.gateway_of("", &program.entry()).await;
@@ -74,7 +74,7 @@ async fn a_wish_that_is_granted_while_the_gateway_leaves_is_kept_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() {
+async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -100,7 +100,7 @@ async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() 
 }
 
 #[tokio::test]
-async fn a_dashboard_goes_on_and_a_link_that_was_not_used_yet_works() {
+async fn a_dashboard_continues_and_an_unused_link_still_works() {
     let scene = Scene::new();
     let mut old = scene.gateway(&[]).await;
     let link = old.control(http::Method::POST, "/api/links").await;

@@ -86,7 +86,7 @@ fn row() -> String {
 }
 
 #[tokio::test]
-async fn a_signed_update_is_installed_once_no_call_is_under_way() {
+async fn a_signed_update_is_installed_once_no_call_is_running() {
     let scene = Scene::new();
     let package = Path::new("/bin/true");
     let copy = scene.path("package");

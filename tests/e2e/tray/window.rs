@@ -26,7 +26,7 @@ async fn a_second_launch_ends_at_once_and_opens_the_window_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_desktop_without_a_tray_gets_the_window_and_is_told_once() {
+async fn a_desktop_without_a_tray_gets_the_window_and_one_hint() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::without_tray().await;
@@ -62,7 +62,7 @@ async fn the_first_start_ever_opens_the_window_and_later_ones_do_not() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_asked_for_while_the_window_loads_is_shown() {
+async fn a_page_requested_while_the_window_loads_is_shown() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::start().await;

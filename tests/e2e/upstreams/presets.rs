@@ -36,7 +36,7 @@ fn title(status: &Status) -> &str {
 }
 
 #[tokio::test]
-async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
+async fn a_bad_preset_is_reported_with_its_line_until_it_is_fixed() {
     let scene = Scene::new();
     let gateway = scene.gateway_of("", "[upstreams.mine]\npreset = \"notes\"\n").await;
     let unknown = "There is no preset `notes`.";
@@ -67,7 +67,7 @@ async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
 }
 
 #[tokio::test]
-async fn what_lies_there_before_the_start_is_known_from_the_start() {
+async fn presets_that_exist_at_start_are_used_from_the_start() {
     let scene = Scene::new();
     write(&scene, "notes.toml", NOTES);
     let gateway = scene.gateway_of("", "[upstreams.mine]\npreset = \"notes\"\n").await;

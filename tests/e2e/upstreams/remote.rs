@@ -98,7 +98,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_authority_is
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_named_leads_to_the_server() {
+async fn a_configured_proxy_is_used() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let named = format!("proxy = \"{}\"", tunnel.url);
@@ -110,7 +110,7 @@ async fn a_proxy_that_is_named_leads_to_the_server() {
 }
 
 #[tokio::test]
-async fn the_proxy_of_the_environment_is_used_where_nothing_else_is_said() {
+async fn the_proxy_of_the_environment_is_the_default() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let variables = [("HTTPS_PROXY", tunnel.url.as_str())];
@@ -121,7 +121,7 @@ async fn the_proxy_of_the_environment_is_used_where_nothing_else_is_said() {
 }
 
 #[tokio::test]
-async fn no_proxy_is_used_where_that_is_said() {
+async fn the_proxy_can_be_turned_off() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let proxy = ("HTTPS_PROXY", tunnel.url.as_str());
@@ -134,7 +134,7 @@ async fn no_proxy_is_used_where_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_on_this_machine_is_reached_without_a_proxy_whatever_is_said() {
+async fn a_local_server_is_reached_without_a_proxy_whatever_is_configured() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let (proxy, ca) = (tunnel.url.as_str(), &remote.ca);
@@ -151,7 +151,7 @@ async fn a_server_on_this_machine_is_reached_without_a_proxy_whatever_is_said() 
 }
 
 #[tokio::test]
-async fn a_proxy_that_does_not_answer_is_blamed_and_not_the_server() {
+async fn an_unreachable_proxy_is_named_as_the_cause() {
     let remote = Remote::new().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let named = format!("proxy = \"http://{closed}\"");
@@ -174,7 +174,7 @@ async fn headers_are_sent_with_every_request() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_server_is_not_followed_and_one_at_home_is() {
+async fn a_redirect_is_followed_only_to_the_same_server() {
     let remote = Remote::new().await;
     let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = other.local_addr().unwrap().port();

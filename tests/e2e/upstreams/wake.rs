@@ -19,7 +19,7 @@ fn since(upstream: &Upstream) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn a_connection_that_died_in_a_sleep_is_replaced_when_the_system_says_that_it_woke() {
+async fn a_connection_that_died_during_sleep_is_replaced_on_wake_up() {
     let scene = Scene::new();
     let (notes, logind) =
         (scene.upstream("notes").await, Logind::start(&scene.path("logind")).await);

@@ -31,7 +31,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
 }
 
 #[tokio::test]
-async fn data_that_is_no_object_is_wrapped_for_older_editors_and_its_schema_not_shown() {
+async fn non_object_results_are_wrapped_for_older_editors_and_their_schema_is_hidden() {
     let world = World::new(NEW, Transport::Http).await;
     let wire = world.older(Revision::V2025_11_25, json!({})).await;
     let result = call(&wire, "number").await["result"].clone();

@@ -54,7 +54,7 @@ async fn a_newer_editor_follows_the_task_of_an_older_server_across_a_restart_of_
 }
 
 #[tokio::test]
-async fn a_newer_editor_answers_what_the_task_of_an_older_server_asks() {
+async fn a_newer_editor_answers_requests_of_an_older_servers_task() {
     let world = World::new(OLD, Transport::Http).await;
     let wire = world.newer();
     let made = newer(&wire, "tools/call", slow("slow_ask", "n")).await["result"].clone();
@@ -119,7 +119,7 @@ async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_
 }
 
 #[tokio::test]
-async fn an_older_editor_is_asked_what_the_task_of_a_newer_server_needs() {
+async fn an_older_editor_is_asked_for_the_input_of_a_newer_servers_task() {
     let world = World::new(NEW, Transport::Stdio).await;
     let wire = world.older(Revision::V2025_11_25, able()).await;
     let mut params = slow("slow_ask", "n");
@@ -147,7 +147,7 @@ async fn a_task_that_an_older_editor_cancels_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_newer_server_made_no_task_of_is_a_finished_task_for_who_wanted_one() {
+async fn a_call_that_a_newer_server_answers_directly_is_a_completed_task_for_an_older_editor() {
     let world = World::new(NEW, Transport::Http).await;
     let wire = world.older(Revision::V2025_11_25, json!({})).await;
     let mut params = slow("echo", "n");
@@ -160,7 +160,7 @@ async fn a_call_that_a_newer_server_made_no_task_of_is_a_finished_task_for_who_w
 }
 
 #[tokio::test]
-async fn nobody_gets_a_task_where_all_servers_are_seen_in_one() {
+async fn tasks_are_not_offered_on_the_combined_path() {
     for spoken in [NEW, OLD] {
         let world = World::new(spoken, Transport::Http).await;
         let wire = Wire::to(&world.gateway, "/mcp");

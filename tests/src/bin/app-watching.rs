@@ -27,7 +27,7 @@ async fn main() {
 }
 
 /// A gateway that watches an application, and an editor connected to it.
-async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
+async fn watched_app(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
     pieces.describe(&scene.home(), "");
     let gateway = scene.gateway_of("", "[upstreams.pieces]\npreset = \"pieces-os\"\n").await;
     let editor = gateway.editor("/mcp/pieces").await;
@@ -38,10 +38,10 @@ async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
 async fn moved(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    let (gateway, mut editor) = watched_app(&scene, &pieces).await;
     let (mut called, mut followed) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let next = pieces.lives() + 1;
+        let next = pieces.starts() + 1;
         known(&gateway, pieces.pid()).await;
         pieces.newest().tell_last(Fault::Move).await;
         let (listens, answered) = tokio::join!(born(&pieces, next), answered(&mut editor));
@@ -63,7 +63,7 @@ async fn crashed(rounds: u64) {
     for _ in 0..rounds.div_ceil(3) {
         let scene = Scene::new();
         let pieces = Pieces::start(&scene).await;
-        let (gateway, mut editor) = stage(&scene, &pieces).await;
+        let (gateway, mut editor) = watched_app(&scene, &pieces).await;
         // The gateway stops restarting after three crashes in ten minutes.
         for _ in 0..3 {
             known(&gateway, pieces.pid()).await;
@@ -86,7 +86,7 @@ async fn half_up(rounds: u64) {
     let mut called = Vec::new();
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
-    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    let (gateway, mut editor) = watched_app(&scene, &pieces).await;
     for _ in 0..rounds {
         pieces.alter(|settings| settings.half_up = true);
         pieces.launch().await;
@@ -105,7 +105,7 @@ async fn half_up(rounds: u64) {
 async fn restarted(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, _editor) = stage(&scene, &pieces).await;
+    let (gateway, _editor) = watched_app(&scene, &pieces).await;
     let mut took = Vec::new();
     for _ in 0..rounds {
         known(&gateway, pieces.pid()).await;
@@ -125,7 +125,7 @@ async fn restarted(rounds: u64) {
 async fn watched(length: Duration) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, _editor) = stage(&scene, &pieces).await;
+    let (gateway, _editor) = watched_app(&scene, &pieces).await;
     known(&gateway, pieces.pid()).await;
     cost("while it serves", &gateway, length).await;
     pieces.newest().tell_last(Fault::Quit).await;
@@ -156,7 +156,7 @@ fn app(one: Option<&App>, wanted: impl Fn(&App) -> bool) -> bool {
 }
 
 async fn born(pieces: &Pieces, life: usize) -> Instant {
-    pieces.life(life).await;
+    pieces.instance(life).await;
     Instant::now()
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use evermoor_tests::fakes::pieces::life;
+use evermoor_tests::fakes::pieces::process;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -12,5 +12,5 @@ async fn main() {
     let folder = PathBuf::from(args.next().expect("a folder"));
     let after = args.next().map(|millis| millis.into_string().expect("a number"));
     let after = after.map_or(0, |millis| millis.parse().expect("a number"));
-    process::live(&folder, after).await;
+    process::run(&folder, after).await;
 }

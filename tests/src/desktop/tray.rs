@@ -28,14 +28,14 @@ pub struct Icon {
 }
 
 /// The address of an icon on the bus.
-pub(super) struct Place {
+pub(super) struct BusAddress {
     pub(super) owner: OwnedUniqueName,
     pub(super) path: String,
 }
 
 impl Tray {
-    pub(super) async fn at(connection: &Connection, place: Place) -> zbus::Result<Self> {
-        let Place { owner, path } = place;
+    pub(super) async fn at(connection: &Connection, address: BusAddress) -> zbus::Result<Self> {
+        let BusAddress { owner, path } = address;
         let icon = proxy(connection, &owner, path, "org.kde.StatusNotifierItem").await?;
         let menu: OwnedObjectPath = icon.get_property("Menu").await?;
         let menu = proxy(connection, &owner, menu.to_string(), "com.canonical.dbusmenu").await?;

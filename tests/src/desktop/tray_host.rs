@@ -7,15 +7,15 @@ use zbus::object_server::SignalEmitter;
 use zbus::{Connection, connection, interface};
 
 use super::PATIENCE;
-use super::tray::{Place, Tray};
+use super::tray::{BusAddress, Tray};
 
 pub(super) struct TrayHost {
     connection: Connection,
-    icons: Mutex<mpsc::UnboundedReceiver<Place>>,
+    icons: Mutex<mpsc::UnboundedReceiver<BusAddress>>,
 }
 
 struct Watcher {
-    found: mpsc::UnboundedSender<Place>,
+    found: mpsc::UnboundedSender<BusAddress>,
     items: Vec<String>,
 }
 
@@ -34,11 +34,11 @@ impl TrayHost {
     }
 
     pub(super) async fn next(&self) -> Tray {
-        let place = timeout(PATIENCE, async { self.icons.lock().await.recv().await })
+        let address = timeout(PATIENCE, async { self.icons.lock().await.recv().await })
             .await
             .expect("no icon appeared in the tray")
             .expect("the watcher lives as long as its connection");
-        Tray::at(&self.connection, place).await.expect("the icon can be read")
+        Tray::at(&self.connection, address).await.expect("the icon can be read")
     }
 }
 
@@ -55,8 +55,8 @@ impl Watcher {
         let path = if service.starts_with('/') { service } else { "/StatusNotifierItem" };
         let item = format!("{sender}{path}");
         self.items.push(item.clone());
-        let place = Place { owner: sender.to_owned().into(), path: path.to_owned() };
-        drop(self.found.send(place));
+        let address = BusAddress { owner: sender.to_owned().into(), path: path.to_owned() };
+        drop(self.found.send(address));
         Self::status_notifier_item_registered(&emitter, &item).await?;
         Ok(())
     }

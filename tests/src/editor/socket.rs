@@ -14,7 +14,7 @@ pub struct Socket {
 
 /// The response up to the end of its head, or until the connection closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct RawResponse {
     pub status: u16,
     pub head: String,
 }
@@ -31,7 +31,7 @@ impl Socket {
     }
 
     /// The head of the next response. Status 0 means that the connection was closed without one.
-    pub async fn answer(&mut self) -> Said {
+    pub async fn answer(&mut self) -> RawResponse {
         let mut head = Vec::new();
         let read = async {
             while !head.ends_with(b"\r\n\r\n") {
@@ -44,7 +44,7 @@ impl Socket {
         timeout(PATIENCE, read).await.expect("the gateway answers or closes");
         let head = String::from_utf8(head).expect("a head is text");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Said { status: status.unwrap_or(0), head }
+        RawResponse { status: status.unwrap_or(0), head }
     }
 
     /// Waits until the gateway has closed the connection.
@@ -56,7 +56,7 @@ impl Socket {
 }
 
 /// Sends one request unchanged and returns the response.
-pub async fn ask(gateway: &Gateway, request: &str) -> Said {
+pub async fn ask(gateway: &Gateway, request: &str) -> RawResponse {
     let mut socket = Socket::to(gateway).await;
     socket.send(request.as_bytes()).await;
     socket.answer().await

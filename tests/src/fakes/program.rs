@@ -28,7 +28,7 @@ impl Program {
     }
 
     /// The id of its process with this number, counted from 1, once it has started.
-    pub async fn life(&self, number: usize) -> u32 {
+    pub async fn instance(&self, number: usize) -> u32 {
         self.noted("lives", number).await
     }
 
@@ -38,7 +38,7 @@ impl Program {
     }
 
     /// How often it was started.
-    pub fn lives(&self) -> usize {
+    pub fn starts(&self) -> usize {
         self.notes("lives").len()
     }
 

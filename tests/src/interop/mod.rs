@@ -35,7 +35,7 @@ pub enum Sdk {
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Route {
     Http,
     Shim,
 }
@@ -119,13 +119,13 @@ impl Server {
 }
 
 /// Runs the repertoire against the gateway's server `peer`.
-pub async fn look(sdk: Sdk, door: Door, gateway: &Gateway, nonce: &str) -> Seen {
+pub async fn look(sdk: Sdk, route: Route, gateway: &Gateway, nonce: &str) -> Seen {
     let url = format!("{}/mcp/peer", gateway.origin);
     let generation = match sdk {
         Sdk::FirstTypeScript => "1",
         Sdk::SecondTypeScript => "2",
         Sdk::Python => "",
-        Sdk::Rust => return rust::look(door, gateway, &url, nonce).await,
+        Sdk::Rust => return rust::look(route, gateway, &url, nonce).await,
     };
     let (program, script) = match sdk {
         Sdk::Python => (python(), "editor.py"),
@@ -134,9 +134,9 @@ pub async fn look(sdk: Sdk, door: Door, gateway: &Gateway, nonce: &str) -> Seen 
     let said = said(&program, |command| {
         command.env("PYTHONWARNINGS", "ignore").arg(folder().join("repertoire").join(script));
         command.args(Some(generation).filter(|generation| !generation.is_empty())).arg(nonce);
-        match door {
-            Door::Http => command.args(["http", &url, &gateway.token()]),
-            Door::Shim => {
+        match route {
+            Route::Http => command.args(["http", &url, &gateway.token()]),
+            Route::Shim => {
                 command.arg("stdio").arg(built("evermoor")).args(["connect", "peer", "--home"]);
                 command.arg(&gateway.home)
             }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{Door, Seen};
+use super::{Route, Seen};
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 use crate::scene::programs::evermoor;
@@ -81,7 +81,7 @@ impl ClientHandler for Editor {
     }
 }
 
-pub(super) async fn look(door: Door, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
+pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
     let (progress, stepped) = mpsc::unbounded_channel();
     let (logged, told) = mpsc::unbounded_channel();
     let editor = Editor { progress, logged };
@@ -90,15 +90,15 @@ pub(super) async fn look(door: Door, gateway: &Gateway, url: &str, nonce: &str) 
         legacy_version: None,
     };
     let looking = async {
-        match door {
-            Door::Http => {
+        match route {
+            Route::Http => {
                 let config = StreamableHttpClientTransportConfig::with_uri(url);
                 let config = config.auth_header(gateway.token());
                 let transport = StreamableHttpClientTransport::with_client(http(), config);
                 let client = editor.serve_with_lifecycle(transport, mode).await;
                 look_around(client.expect("it is understood"), stepped, told, nonce).await
             }
-            Door::Shim => {
+            Route::Shim => {
                 let mut command = evermoor(&gateway.home);
                 command.args(["connect", "peer", "--home"]).arg(&gateway.home);
                 command.stdin(Stdio::piped()).stderr(Stdio::null());

@@ -41,7 +41,7 @@ pub struct Tally {
 }
 
 /// Why an answer is wrong, if it is.
-pub fn lie(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
+pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
     let details = &answer.details;
     let told = |sent: bool, executed: &str, again: bool| {
         details["sent"] == sent
@@ -60,12 +60,12 @@ pub fn lie(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
 }
 
 /// Checks a whole history against a ledger and reports every wrong answer.
-pub fn judge(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
+pub fn check(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
     let mut tally = Tally { calls: history.len(), ..Tally::default() };
-    let mut lies = Vec::new();
+    let mut contradictions = Vec::new();
     for call in history {
         let executions = ledger.get(&call.nonce).copied().unwrap_or_default();
-        lies.extend(lie(&call.nonce, &call.answer, executions));
+        contradictions.extend(contradiction(&call.nonce, &call.answer, executions));
         let counted = match call.answer.verdict {
             Verdict::Done | Verdict::Executed { .. } => &mut tally.done,
             Verdict::Refused { .. } => &mut tally.refused,
@@ -78,5 +78,5 @@ pub fn judge(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally,
         }
         tally.doubled += usize::from(executions > 1);
     }
-    if lies.is_empty() { Ok(tally) } else { Err(lies) }
+    if contradictions.is_empty() { Ok(tally) } else { Err(contradictions) }
 }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_falls_the_same_way() {
+    fn the_same_seed_gives_the_same_numbers() {
         let rolls = |seed| {
             let mut dice = Dice::new(seed);
             std::iter::repeat_with(move || dice.roll()).take(100).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! A third-party stdio server that the gateway starts.
 
-use super::{CommandLine, Errand, Maker, Over};
+use super::{CallRecorder, CommandLine, Maker, Over};
 use crate::Scene;
 use crate::fakes::program::until_gone;
 use crate::gateway::Gateway;
@@ -9,15 +9,15 @@ use crate::scene::wait::until;
 
 /// A server that the gateway starts.
 pub struct Child {
-    pub errand: Errand,
+    pub recorder: CallRecorder,
     command: CommandLine,
 }
 
 impl Child {
     pub async fn new(scene: &Scene, maker: Maker) -> Self {
-        let errand = maker.errand(scene.path("peer.ledger")).await;
-        let command = maker.command_line(Over::Pipes, &errand.ledger, 0);
-        Self { errand, command }
+        let recorder = maker.recorder(scene.path("peer.ledger")).await;
+        let command = maker.command_line(Over::Pipes, &recorder.ledger, 0);
+        Self { recorder, command }
     }
 
     /// Its configuration entry.

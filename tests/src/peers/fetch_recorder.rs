@@ -10,11 +10,11 @@ use tokio::net::TcpListener;
 use crate::oracle::ledger::Ledger;
 
 /// Serves one file per nonce, and records each fetch in the ledger.
-pub(super) struct Witness {
+pub(super) struct FetchRecorder {
     address: SocketAddr,
 }
 
-impl Witness {
+impl FetchRecorder {
     pub(super) async fn start(ledger: Ledger) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("it listens");

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use crate::editor::Editor;
 use crate::oracle::ledger::Ledger;
 use crate::scene::programs::built;
-use fetch_recorder::Witness;
+use fetch_recorder::FetchRecorder;
 
 #[cfg(target_os = "linux")]
 pub use child::Child;
@@ -64,9 +64,9 @@ pub struct CommandLine {
 }
 
 /// Calls a tool whose executions are recorded in a ledger.
-pub struct Errand {
+pub struct CallRecorder {
     ledger: Ledger,
-    witness: Option<Witness>,
+    fetch_recorder: Option<FetchRecorder>,
 }
 
 /// The folder `tests/peers`.
@@ -138,24 +138,23 @@ impl Maker {
         }
     }
 
-    async fn errand(self, ledger: PathBuf) -> Errand {
+    async fn recorder(self, ledger: PathBuf) -> CallRecorder {
         let ledger = Ledger::at(ledger);
-        let witness = match self {
-            Self::Everything => Some(Witness::start(ledger.clone()).await),
+        let fetch_recorder = match self {
+            Self::Everything => Some(FetchRecorder::start(ledger.clone()).await),
             Self::Python | Self::Rmcp | Self::RmcpWithSessions => None,
         };
-        Errand { ledger, witness }
+        CallRecorder { ledger, fetch_recorder }
     }
 }
 
-impl Errand {
+impl CallRecorder {
     /// Calls a tool that records `nonce` in the ledger, and returns its result.
     pub async fn run(&self, editor: &mut Editor, nonce: &str) -> Value {
-        let result = match &self.witness {
+        let result = match &self.fetch_recorder {
             // The reference server keeps no ledger, but it has a tool that fetches a file.
-            Some(witness) => {
-                let arguments =
-                    json!({ "name": nonce, "data": witness.url(nonce), "outputType": "resource" });
+            Some(fetch_recorder) => {
+                let arguments = json!({ "name": nonce, "data": fetch_recorder.url(nonce), "outputType": "resource" });
                 editor.call("gzip-file-as-resource", &arguments).await
             }
             None => editor.call("record", &json!({ "nonce": nonce })).await,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::{CommandLine, Errand, Maker, Over};
+use super::{CallRecorder, CommandLine, Maker, Over};
 use crate::gateway::http;
 use crate::scene::entry;
 use crate::scene::programs::Process;
@@ -17,7 +17,7 @@ use crate::{PATIENCE, Scene};
 /// A server at an address, running or dead.
 pub struct Remote {
     /// Shared, so that the server can be called while it is being restarted.
-    pub errand: Arc<Errand>,
+    pub recorder: Arc<CallRecorder>,
     pub url: String,
     command: CommandLine,
     port: u16,
@@ -27,12 +27,12 @@ pub struct Remote {
 impl Remote {
     /// Starts a server without waiting for it.
     pub async fn start(scene: &Scene, maker: Maker, over: Over) -> Self {
-        let errand = maker.errand(scene.path("peer.ledger")).await;
+        let recorder = maker.recorder(scene.path("peer.ledger")).await;
         let port = free_port();
-        let command = maker.command_line(over, &errand.ledger, port);
+        let command = maker.command_line(over, &recorder.ledger, port);
         let url = format!("http://127.0.0.1:{port}{}", maker.path(over));
         let process = launch(&command, port);
-        Self { errand: Arc::new(errand), url, command, port, process }
+        Self { recorder: Arc::new(recorder), url, command, port, process }
     }
 
     /// Its configuration entry, with nothing but the address.

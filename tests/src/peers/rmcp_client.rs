@@ -17,14 +17,14 @@ use crate::scene::programs::evermoor;
 
 /// How it connects.
 #[derive(Clone, Copy, Debug)]
-pub enum Greeting {
+pub enum Handshake {
     /// With `initialize`.
     Initialize,
     /// By asking whether the server supports the newest protocol version.
     Ask,
 }
 
-impl Greeting {
+impl Handshake {
     fn mode(self) -> ClientLifecycleMode {
         match self {
             Self::Initialize => ClientLifecycleMode::Initialize,
@@ -37,24 +37,25 @@ impl Greeting {
 }
 
 /// rmcp over Streamable HTTP, with the editor's token.
-pub async fn rust_over_http(greeting: Greeting, gateway: &Gateway) -> Seen {
+pub async fn rust_over_http(handshake: Handshake, gateway: &Gateway) -> Seen {
     let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", gateway.origin))
         .auth_header(gateway.token());
     let transport = StreamableHttpClientTransport::with_client(http(), config);
     let (listener, progress) = Listener::new();
-    let client = timeout(PATIENCE, listener.serve_with_lifecycle(transport, greeting.mode())).await;
+    let client =
+        timeout(PATIENCE, listener.serve_with_lifecycle(transport, handshake.mode())).await;
     look(client.expect("it is answered in time").expect("it is understood"), progress, "http").await
 }
 
 /// rmcp over `evermoor connect`.
-pub async fn rust_over_stdio(greeting: Greeting, gateway: &Gateway) -> Seen {
+pub async fn rust_over_stdio(handshake: Handshake, gateway: &Gateway) -> Seen {
     let mut command = evermoor(&gateway.home);
     command.arg("connect").arg("--home").arg(&gateway.home);
     command.stdin(Stdio::piped()).stderr(Stdio::null());
     let mut shim = command.spawn().expect("evermoor connect starts");
     let pipes = (shim.stdout.take().expect("it is piped"), shim.stdin.take().expect("it is piped"));
     let (listener, progress) = Listener::new();
-    let client = timeout(PATIENCE, listener.serve_with_lifecycle(pipes, greeting.mode())).await;
+    let client = timeout(PATIENCE, listener.serve_with_lifecycle(pipes, handshake.mode())).await;
     look(client.expect("it is answered in time").expect("it is understood"), progress, "stdio")
         .await
 }

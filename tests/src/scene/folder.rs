@@ -77,7 +77,7 @@ mod tests {
 
     /// Here a parent has left its child behind, and only the child's environment names the folder.
     #[tokio::test]
-    async fn whoever_runs_in_a_folder_ends_with_it() {
+    async fn processes_in_a_folder_are_killed_with_it() {
         let folder = Folder::new("evermoor-folder");
         let note = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", note.display());

@@ -16,7 +16,7 @@ pub struct SmallDisk {
 }
 
 /// Arguments of `unshare` for a private mount namespace.
-const APART: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+const UNSHARE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
 impl SmallDisk {
     /// Starts a gateway in `home` with this many KiB for its data; `None` if the machine does not
@@ -26,13 +26,13 @@ impl SmallDisk {
         let data = home.join("data");
         std::fs::create_dir_all(&data).expect("a folder can be made");
         let mut attempt = command("unshare");
-        attempt.args(APART).args(["sh", "-c", &mount]).arg(&data).stderr(Stdio::inherit());
+        attempt.args(UNSHARE).args(["sh", "-c", &mount]).arg(&data).stderr(Stdio::inherit());
         if !attempt.status().await.is_ok_and(|status| status.success()) {
             return None;
         }
         let process = Process::start(Path::new("unshare"), |command| {
             let script = format!("{mount} && exec \"$1\" serve --home \"$2\"");
-            command.args(APART).args(["sh", "-c", &script]).arg(&data);
+            command.args(UNSHARE).args(["sh", "-c", &script]).arg(&data);
             command.arg(built("evermoor")).arg(home).env("HOME", person(home));
         });
         // The path into the mount namespace of that process.

@@ -131,7 +131,7 @@ async fn a_wrong_name_is_answered_with_the_right_one() {
 }
 
 #[tokio::test]
-async fn without_a_gateway_the_entry_leads_to_the_configured_address() {
+async fn without_a_gateway_the_entry_has_the_configured_address() {
     let scene = Scene::new();
     let address = format!("127.0.0.1:{}", free_port());
     scene.configure(&format!("listen = \"{address}\""), &[]);

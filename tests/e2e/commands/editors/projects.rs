@@ -63,7 +63,7 @@ async fn import(machine: &Machine, arguments: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
+async fn servers_in_project_files_are_imported_and_restored() {
     let scene = Scene::new();
     let machine = machine(&scene);
     let before = everything(&machine);
@@ -98,7 +98,7 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
 }
 
 #[tokio::test]
-async fn what_an_import_pointed_is_put_back_by_uninstalling_though_a_person_wrote_since() {
+async fn uninstalling_restores_imported_entries_even_in_files_edited_since() {
     let scene = Scene::new();
     let machine = machine(&scene);
     import(&machine, &["--point"]).await;

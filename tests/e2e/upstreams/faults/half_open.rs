@@ -65,7 +65,7 @@ async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknow
 /// that nobody answers.
 #[cfg(unix)]
 #[tokio::test]
-async fn after_a_sleep_a_stream_is_looked_at_and_replaced_once() {
+async fn after_a_sleep_a_stream_is_checked_and_replaced_once() {
     use rustix::process::{Pid, Signal, kill_process};
     let stream = Stream::new("").await;
     let pid = i32::try_from(stream.gateway.process.pid()).ok().and_then(Pid::from_raw).unwrap();

@@ -65,7 +65,7 @@ impl Play {
     /// Calls `record`, which must not be repeated, and checks the answer against the ledger.
     async fn record(&mut self, nonce: &str) -> Answer {
         let answer = self.editor.attempt("record", nonce).await;
-        self.believe(nonce, &answer);
+        self.check(nonce, &answer);
         answer
     }
 
@@ -76,9 +76,10 @@ impl Play {
     }
 
     /// Checks an answer against the current ledger.
-    fn believe(&self, nonce: &str, answer: &Answer) {
-        let lie = oracle::lie(nonce, answer, self.upstream.ledger.executions(nonce));
-        assert_eq!(lie, None);
+    fn check(&self, nonce: &str, answer: &Answer) {
+        let contradiction =
+            oracle::contradiction(nonce, answer, self.upstream.ledger.executions(nonce));
+        assert_eq!(contradiction, None);
     }
 }
 

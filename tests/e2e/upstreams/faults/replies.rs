@@ -28,22 +28,22 @@ async fn is_fine(reply: Reply) {
 }
 
 #[tokio::test]
-async fn half_a_json_text_is_no_reply() {
+async fn truncated_json_is_not_a_reply() {
     is_malformed(Reply::Malformed).await;
 }
 
 #[tokio::test]
-async fn a_reply_with_result_and_error_is_no_reply() {
+async fn a_reply_with_result_and_error_is_not_a_reply() {
     is_malformed(Reply::Both).await;
 }
 
 #[tokio::test]
-async fn a_reply_to_another_request_is_no_reply() {
+async fn a_reply_to_another_request_is_not_a_reply() {
     is_malformed(Reply::WrongId).await;
 }
 
 #[tokio::test]
-async fn a_reply_to_another_request_on_the_stream_is_passed_over() {
+async fn a_reply_to_another_request_on_the_stream_is_skipped() {
     is_fine(Reply::WrongIdFirst).await;
 }
 
@@ -53,17 +53,17 @@ async fn a_second_reply_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_no_utf8_is_no_reply() {
+async fn invalid_utf8_is_not_a_reply() {
     is_malformed(Reply::InvalidUtf8).await;
 }
 
 #[tokio::test]
-async fn a_nul_inside_a_reply_is_no_reply() {
+async fn a_reply_with_a_nul_byte_is_not_a_reply() {
     is_malformed(Reply::Nul).await;
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_passed_over() {
+async fn a_byte_order_mark_is_skipped() {
     is_fine(Reply::Bom).await;
 }
 
@@ -73,7 +73,7 @@ async fn lines_that_end_in_carriage_returns_are_read() {
 }
 
 #[tokio::test]
-async fn absurd_wishes_for_reconnection_change_nothing() {
+async fn absurd_retry_values_change_nothing() {
     is_fine(Reply::Retry).await;
 }
 
@@ -83,7 +83,7 @@ async fn a_reply_in_chunks_is_read() {
 }
 
 #[tokio::test]
-async fn a_flood_of_comments_is_read_over() {
+async fn a_flood_of_comments_is_skipped() {
     is_fine(Reply::Comments(40)).await;
 }
 
@@ -100,7 +100,7 @@ async fn a_stream_that_ends_inside_its_reply_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_stream_with_an_event_id_that_ends_early_is_taken_up_again() {
+async fn a_stream_with_an_event_id_that_ends_early_is_resumed() {
     let (_, answer) = replied(Reply::Resumable).await;
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
 }
@@ -117,12 +117,12 @@ async fn a_stream_cut_inside_a_chunk_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_too_large_is_told_to_have_run() {
+async fn an_oversized_reply_is_reported_as_executed() {
     is_too_large(Reply::Huge(128)).await;
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_is_told_to_have_run() {
+async fn an_oversized_event_is_reported_as_executed() {
     is_too_large(Reply::HugeEvent(128)).await;
 }
 
@@ -134,7 +134,7 @@ async fn is_too_large(reply: Reply) {
 }
 
 #[tokio::test]
-async fn a_comment_without_end_is_given_up() {
+async fn an_endless_comment_is_aborted() {
     let (play, answer) = replied(Reply::LongComment(128)).await;
     assert_bounded(&play);
     let (code, _) = answer.why();

@@ -20,7 +20,7 @@ const BOTH: &str = "application/json, text/event-stream";
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Route {
     /// HTTP+SSE.
     Sse,
     /// Streamable HTTP.
@@ -30,7 +30,7 @@ pub(crate) enum Door {
 }
 
 /// One connection of an editor.
-pub(crate) enum Line {
+pub(crate) enum Connection {
     Sse { stream: Events, wire: Wire },
     Http(Posts),
     Shim { process: Process, input: ChildStdin },
@@ -45,7 +45,7 @@ pub(crate) struct Posts {
     calls: HashMap<u64, AbortHandle>,
 }
 
-impl Line {
+impl Connection {
     pub(crate) async fn sse(gateway: &Gateway, upstream: &str) -> Self {
         let wire = Wire::to(gateway, &format!("/sse/{upstream}"));
         let answer = wire.send(Method::GET, None, "text/event-stream").await;
@@ -60,17 +60,17 @@ impl Line {
         gateway: &Gateway,
         upstream: &str,
         spoken: Spoken,
-        able: Value,
+        capabilities: Value,
     ) -> Self {
         let mut wire = Wire::to(gateway, &format!("/mcp/{upstream}"));
         let (said, heard) = mpsc::unbounded_channel();
         let mut streams = JoinSet::new();
         if !spoken.is_stateless() {
-            wire = wire.initialized(spoken.as_str(), able).await;
+            wire = wire.initialized(spoken.as_str(), capabilities).await;
             wire = wire.with("mcp-protocol-version", spoken.as_str());
             let news = wire.send(Method::GET, None, "text/event-stream").await;
             assert_eq!(news.status(), StatusCode::OK);
-            streams.spawn(pour(news, said.clone()));
+            streams.spawn(forward(news, said.clone()));
         }
         Self::Http(Posts { wire, said, heard, streams, calls: HashMap::new() })
     }
@@ -124,7 +124,7 @@ impl Posts {
         let (wire, message, said) = (self.stating(message), message.clone(), self.said.clone());
         let id = message["id"].as_u64().filter(|_| message.get("method").is_some());
         let stream = self.streams.spawn(async move {
-            pour(wire.send(Method::POST, Some(&message), BOTH).await, said).await;
+            forward(wire.send(Method::POST, Some(&message), BOTH).await, said).await;
         });
         if let Some(id) = id {
             self.calls.insert(id, stream);
@@ -148,7 +148,7 @@ impl Posts {
 }
 
 /// Forwards every message of a response.
-async fn pour(answer: Response, said: mpsc::UnboundedSender<Value>) {
+async fn forward(answer: Response, said: mpsc::UnboundedSender<Value>) {
     let kind = answer.headers().get("content-type").cloned();
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
         let mut events = Events::of(answer);

@@ -21,16 +21,16 @@ use evermoor_tests::gateway::Gateway;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
-use connection::Door;
+use connection::Route;
 use editor::Editor;
 use repertoire::Cell;
 use table::{Feature, servers};
 
 macro_rules! editors {
-    ($($name:ident: $spoken:expr, $door:ident;)*) => {
+    ($($name:ident: $spoken:expr, $route:ident;)*) => {
         $(#[tokio::test]
         async fn $name() {
-            Box::pin(walk($spoken, Door::$door)).await;
+            Box::pin(run($spoken, Route::$route)).await;
         })*
     };
 }
@@ -49,7 +49,7 @@ editors! {
 }
 
 /// One gateway with every server, and one editor for each.
-async fn walk(spoken: Spoken, door: Door) {
+async fn run(spoken: Spoken, route: Route) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
     for (server, transport) in servers() {
@@ -59,7 +59,7 @@ async fn walk(spoken: Spoken, door: Door) {
     let entries: String = upstreams.iter().map(Upstream::entry).collect();
     let gateway = scene.gateway_of("", &entries).await;
     let cells =
-        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, door).boxed_local());
+        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, route).boxed_local());
     let outcomes = join_all(cells).await;
     let tried: usize = outcomes.iter().map(|(tried, _)| tried).sum();
     let failed: Vec<String> = outcomes.into_iter().flat_map(|(_, failed)| failed).collect();
@@ -72,11 +72,11 @@ async fn cell(
     gateway: &Gateway,
     upstream: Upstream,
     spoken: Spoken,
-    door: Door,
+    route: Route,
 ) -> (usize, Vec<String>) {
     let (server, transport) = (upstream.spoken, upstream.transport);
     gateway.until_connected(&upstream.name).await;
-    let editor = Editor::open(gateway, &upstream.name, spoken, door).await;
+    let editor = Editor::open(gateway, &upstream.name, spoken, route).await;
     let mut cell = Cell { upstream, editor };
     let (mut tried, mut failed) = (0, Vec::new());
     for feature in Feature::ALL {
@@ -86,7 +86,7 @@ async fn cell(
         tried += 1;
         if let Err(panic) = AssertUnwindSafe(cell.has(feature)).catch_unwind().await {
             failed.push(format!(
-                "{feature:?}: editor of {} ({door:?}), server of {} ({transport:?}): {}",
+                "{feature:?}: editor of {} ({route:?}), server of {} ({transport:?}): {}",
                 spoken.as_str(),
                 server.as_str(),
                 words(&*panic),
@@ -111,7 +111,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 #[test]
-fn so_much_is_tried() {
+fn the_matrix_has_the_expected_size() {
     let doors = 2;
     let mut tried = 0;
     for editor in Spoken::ALL {

@@ -68,7 +68,7 @@ impl Cell {
         let result = self.editor.ask("tools/call", json!({ "name": "steps", "_meta": meta })).await;
         assert_eq!(text(&result), "stepped");
         for step in 1..=3 {
-            let told = self.editor.hear(|told| told["method"] == "notifications/progress").await;
+            let told = self.editor.receive(|told| told["method"] == "notifications/progress").await;
             let (token, seen) = (&told["params"]["progressToken"], &told["params"]["progress"]);
             assert_eq!((token, seen.as_f64()), (&json!("mine"), Some(f64::from(step))), "{told}");
         }
@@ -90,7 +90,7 @@ impl Cell {
             self.editor.ask("logging/setLevel", json!({ "level": "info" })).await;
         }
         self.editor.ask("tools/call", params).await;
-        let told = self.editor.hear(|told| told["method"] == "notifications/message").await;
+        let told = self.editor.receive(|told| told["method"] == "notifications/message").await;
         assert_eq!(told["params"]["data"], "told", "{told}");
     }
 
@@ -114,7 +114,7 @@ impl Cell {
             let params = json!({ "notifications": wanted });
             self.editor.begin("subscriptions/listen", params).await;
             let first = "notifications/subscriptions/acknowledged";
-            let told = self.editor.hear(|told| told["method"] == first).await;
+            let told = self.editor.receive(|told| told["method"] == first).await;
             assert_eq!(told["params"]["notifications"], wanted, "{told}");
         } else {
             self.editor.ask("resources/subscribe", json!({ "uri": "note:1" })).await;
@@ -123,19 +123,19 @@ impl Cell {
         self.touched("touched").await;
         self.editor.call("grow", "grown").await;
         let changed = "notifications/tools/list_changed";
-        self.editor.hear(|told| told["method"] == changed).await;
+        self.editor.receive(|told| told["method"] == changed).await;
     }
 
     async fn touched(&mut self, nonce: &str) {
         self.editor.call("touch", nonce).await;
         let updated = "notifications/resources/updated";
-        let told = self.editor.hear(|told| told["method"] == updated).await;
+        let told = self.editor.receive(|told| told["method"] == updated).await;
         assert_eq!(told["params"]["uri"], "note:1", "{told}");
     }
 
     /// How often the server received a subscription to the resource, and a request for a
     /// notification stream.
-    fn wishes(&self) -> (usize, usize) {
+    fn subscriptions(&self) -> (usize, usize) {
         let ledger = &self.upstream.ledger;
         match self.upstream.spoken.is_stateless() {
             true => (ledger.executions("listens [\"note:1\"]"), usize::MAX),
@@ -151,8 +151,8 @@ impl Cell {
 
     async fn until_subscribed(&self, before: (usize, usize)) {
         until("a subscription at the server", || {
-            let (wishes, streams) = self.wishes();
-            wishes > before.0 && (streams > before.1 || streams == usize::MAX)
+            let (subscriptions, streams) = self.subscriptions();
+            subscriptions > before.0 && (streams > before.1 || streams == usize::MAX)
         })
         .await;
     }
@@ -209,9 +209,9 @@ impl Cell {
             |tool: &str, nonce: &str| json!({ "name": tool, "arguments": { "nonce": nonce } });
         let cut = self.editor.begin("tools/call", params("wait", "cut")).await;
         self.upstream.ledger.until_executed("cut").await;
-        let before = self.wishes();
+        let before = self.subscriptions();
         if self.upstream.transport == Transport::Stdio {
-            let life = *self.upstream.lives().last().expect("it lives");
+            let life = *self.upstream.pids().last().expect("it lives");
             let pid = Pid::from_raw(i32::try_from(life).expect("a process id"));
             kill_process(pid.expect("it lives"), Signal::KILL).expect("it is ours");
             until_gone(life).await;

@@ -22,12 +22,12 @@ const ROUNDS: usize = 10;
 const CALLS: usize = 100;
 
 /// A client that speaks one MCP version.
-struct Asker {
+struct VersionClient {
     wire: Wire,
     spoken: Spoken,
 }
 
-impl Asker {
+impl VersionClient {
     async fn new(wire: Wire, spoken: Spoken) -> Self {
         let wire = match spoken {
             Spoken::Stateless => wire,
@@ -69,9 +69,9 @@ pub(crate) async fn measure() {
     gateway.until_connected("new").await;
     say("editor      server      direct p50  through p50    added p50    added p95");
     for (editor, server) in [(OLD, &old), (NEW, &new), (OLD, &new), (NEW, &old)] {
-        let straight = Asker::new(Wire::direct(server.url()), server.spoken).await;
+        let straight = VersionClient::new(Wire::direct(server.url()), server.spoken).await;
         let path = format!("/mcp/{}", server.name);
-        let through = Asker::new(Wire::to(&gateway, &path), editor).await;
+        let through = VersionClient::new(Wire::to(&gateway, &path), editor).await;
         let (mut direct, mut bridged) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             direct.extend(straight.times().await);

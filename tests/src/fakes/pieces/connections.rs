@@ -13,24 +13,24 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// All open connections.
 #[derive(Clone, Default)]
-pub(super) struct Lines(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
+pub(super) struct Connections(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
 
 /// Accepts connections and registers them.
-pub(super) struct Doorkeeper {
+pub(super) struct ConnectionListener {
     pub(super) listener: TcpListener,
-    pub(super) lines: Lines,
+    pub(super) connections: Connections,
 }
 
 /// One connection.
-pub(super) struct Line {
+pub(super) struct Connection {
     stream: TcpStream,
     number: u64,
-    lines: Lines,
+    connections: Connections,
 }
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-impl Lines {
+impl Connections {
     /// Closes every connection. The peer sees an orderly shutdown.
     pub(super) fn cut(&self) {
         for (_, stream) in self.0.lock().drain(..) {
@@ -38,25 +38,25 @@ impl Lines {
         }
     }
 
-    fn keep(&self, stream: TcpStream) -> io::Result<Line> {
+    fn keep(&self, stream: TcpStream) -> io::Result<Connection> {
         let stream = stream.into_std()?;
         let (copy, number) = (stream.try_clone()?, NUMBER.fetch_add(1, Ordering::Relaxed));
         self.0.lock().push((number, copy));
-        Ok(Line { stream: TcpStream::from_std(stream)?, number, lines: self.clone() })
+        Ok(Connection { stream: TcpStream::from_std(stream)?, number, connections: self.clone() })
     }
 }
 
-impl axum::serve::Listener for Doorkeeper {
-    type Io = Line;
+impl axum::serve::Listener for ConnectionListener {
+    type Io = Connection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Line, SocketAddr) {
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             // Ignore a client that disconnected before it was accepted.
             if let Ok((stream, address)) = self.listener.accept().await
-                && let Ok(line) = self.lines.keep(stream)
+                && let Ok(connection) = self.connections.keep(stream)
             {
-                return (line, address);
+                return (connection, address);
             }
         }
     }
@@ -66,13 +66,13 @@ impl axum::serve::Listener for Doorkeeper {
     }
 }
 
-impl Drop for Line {
+impl Drop for Connection {
     fn drop(&mut self) {
-        self.lines.0.lock().retain(|(number, _)| *number != self.number);
+        self.connections.0.lock().retain(|(number, _)| *number != self.number);
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -82,7 +82,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -48,7 +48,7 @@ pub(super) fn routes(app: &Arc<App>) -> Router {
 }
 
 async fn in_good_health(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match app.moods.pass(Area::Health).await {
+    match app.behaviours.pass(Area::Health).await {
         Ok(()) => next.run(request).await,
         Err(status) => status.into_response(),
     }
@@ -58,7 +58,7 @@ async fn in_mood_for_mcp(State(app): State<Arc<App>>, request: Request, next: Ne
     if app.settings().half_up {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    match app.moods.pass(Area::Mcp).await {
+    match app.behaviours.pass(Area::Mcp).await {
         Ok(()) => next.run(request).await,
         Err(status) => status.into_response(),
     }

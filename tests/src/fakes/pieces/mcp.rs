@@ -28,7 +28,7 @@ pub(super) async fn answer(
     Some(match request.method.as_str() {
         method::INITIALIZE => Response::result(id, introduction(app, revision)),
         method::PING => Response::result(id, Raw::of(&json!({}))),
-        method::TOOLS_LIST => match app.moods.pass(Area::Lists).await {
+        method::TOOLS_LIST => match app.behaviours.pass(Area::Lists).await {
             Ok(()) => Response::result(id, tools(app)),
             Err(status) => Response::error(Some(id), SERVER_ERROR, status.as_str()),
         },
@@ -78,12 +78,12 @@ async fn call(app: &App, request: &Request, say: impl Fn(Notification) + Send) -
         let progress = json!({ "progressToken": token, "progress": 1, "total": 2 });
         say(Notification::new("notifications/progress", Some(Raw::of(&progress))));
     }
-    if let Err(status) = app.moods.pass(Area::Calls).await {
+    if let Err(status) = app.behaviours.pass(Area::Calls).await {
         return Some(Response::error(Some(id), SERVER_ERROR, status.as_str()));
     }
     let lose = |left: u32| left.checked_sub(1);
     if app.lost_replies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok() {
-        app.lines.cut();
+        app.connections.cut();
         return None;
     }
     let mut result = json!({ "content": content(words) });

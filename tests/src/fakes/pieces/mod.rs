@@ -38,7 +38,7 @@ use crate::scene::programs::Process;
 pub use fault::{Area, Fault};
 use ports::Range;
 pub use settings::{Flap, OnRestart, Settings};
-pub use test_connection::Life;
+pub use test_connection::Instance;
 
 /// An installed PiecesOS, running or not.
 pub struct Pieces {
@@ -46,7 +46,7 @@ pub struct Pieces {
     pub ledger: Ledger,
     /// The ports reserved for it.
     pub range: Range,
-    lives: watch::Receiver<Vec<Life>>,
+    instances: watch::Receiver<Vec<Instance>>,
     tasks: JoinSet<()>,
 }
 
@@ -57,16 +57,16 @@ impl Pieces {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let settings = Settings {
             first_port: range.first,
-            guardian: listener.local_addr().ok(),
+            test_address: listener.local_addr().ok(),
             ..Settings::default()
         };
         settings.write(&folder);
         preset::install_program(&folder, range.first);
-        let (show, lives) = watch::channel(Vec::new());
+        let (show, instances) = watch::channel(Vec::new());
         let mut tasks = JoinSet::new();
         tasks.spawn(test_connection::receive(listener, show));
         let ledger = Ledger::at(folder.join("ledger"));
-        Self { folder, ledger, range, lives, tasks }
+        Self { folder, ledger, range, instances, tasks }
     }
 
     /// Installs and starts it.
@@ -77,15 +77,15 @@ impl Pieces {
     }
 
     /// Launches it as a person would, and waits until it listens.
-    pub async fn launch(&mut self) -> Life {
-        let next = self.lives() + 1;
+    pub async fn launch(&mut self) -> Instance {
+        let next = self.starts() + 1;
         let (program, args) = self.command();
         let mut process = Process::start(&program, |command| {
             command.args(args);
         });
         // Reap the process: until its parent has, the system still lists it.
         self.tasks.spawn(async move { drop(process.child.wait().await) });
-        self.life(next).await
+        self.instance(next).await
     }
 
     /// Removes the program. A running process continues.
@@ -112,18 +112,19 @@ impl Pieces {
     }
 
     /// How often it was started.
-    pub fn lives(&self) -> usize {
-        self.lives.borrow().len()
+    pub fn starts(&self) -> usize {
+        self.instances.borrow().len()
     }
 
-    pub fn newest(&self) -> Life {
-        self.lives.borrow().last().cloned().expect("it was started")
+    pub fn newest(&self) -> Instance {
+        self.instances.borrow().last().cloned().expect("it was started")
     }
 
     /// Its process with this number, counted from 1, once it listens.
-    pub async fn life(&self, number: usize) -> Life {
-        let mut lives = self.lives.clone();
-        let lived = timeout(PATIENCE, lives.wait_for(|lives| lives.len() >= number)).await;
+    pub async fn instance(&self, number: usize) -> Instance {
+        let mut instances = self.instances.clone();
+        let lived =
+            timeout(PATIENCE, instances.wait_for(|instances| instances.len() >= number)).await;
         lived.expect("it starts in time").expect("the test goes on")[number - 1].clone()
     }
 
@@ -152,9 +153,9 @@ impl Pieces {
 
     /// Kills its newest process, as the system does when memory runs out.
     pub async fn kill(&self) {
-        let life = self.newest();
-        evermoor_platform::process::spawn::kill(life.pid).expect("it is ours");
-        life.ended().await;
+        let instance = self.newest();
+        evermoor_platform::process::spawn::kill(instance.pid).expect("it is ours");
+        instance.ended().await;
     }
 
     /// Freezes its newest process. The system still accepts connections and bytes for it.
@@ -180,8 +181,8 @@ impl Drop for Pieces {
     fn drop(&mut self) {
         // A frozen process does not notice that its test is over. While its connection is open, its
         // process id is not reused.
-        for life in self.lives.borrow().iter().filter(|life| !life.has_ended()) {
-            let _ = evermoor_platform::process::spawn::kill(life.pid);
+        for instance in self.instances.borrow().iter().filter(|instance| !instance.has_ended()) {
+            let _ = evermoor_platform::process::spawn::kill(instance.pid);
         }
     }
 }

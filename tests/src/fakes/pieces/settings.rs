@@ -19,7 +19,7 @@ pub struct Settings {
     /// The port to use at the next start; `None` for the first free one.
     pub port: Option<u16>,
     /// The address where the test waits for its processes; `None` for a fake without a test.
-    pub guardian: Option<SocketAddr>,
+    pub test_address: Option<SocketAddr>,
     pub version: String,
     pub signed_in: bool,
     pub long_term_memory: bool,
@@ -64,7 +64,7 @@ impl Default for Settings {
         Self {
             first_port: 39300,
             port: None,
-            guardian: None,
+            test_address: None,
             version: "12.3.10".to_owned(),
             signed_in: true,
             long_term_memory: true,

@@ -22,7 +22,7 @@ use crate::PATIENCE;
 
 /// A process of the fake, as its test sees it.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub struct Instance {
     pub pid: u32,
     pub port: u16,
     orders: mpsc::Sender<(Fault, oneshot::Sender<()>)>,
@@ -34,7 +34,7 @@ struct Hello {
     port: u16,
 }
 
-impl Life {
+impl Instance {
     /// Injects a fault, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         let (done, is_done) = oneshot::channel();
@@ -59,20 +59,20 @@ impl Life {
 }
 
 /// The test's side: accepts connections from processes and publishes them in order of arrival.
-pub(super) async fn receive(listener: TcpListener, lives: watch::Sender<Vec<Life>>) {
-    let mut talks = JoinSet::new();
+pub(super) async fn receive(listener: TcpListener, instances: watch::Sender<Vec<Instance>>) {
+    let mut tasks = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        talks.spawn(talk(stream, lives.clone()));
+        tasks.spawn(serve_instance(stream, instances.clone()));
     }
 }
 
-async fn talk(stream: TcpStream, lives: watch::Sender<Vec<Life>>) -> Option<()> {
+async fn serve_instance(stream: TcpStream, instances: watch::Sender<Vec<Instance>>) -> Option<()> {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let hello: Hello = serde_json::from_str(&lines.next_line().await.ok()??).ok()?;
     let (orders, mut ordered) = mpsc::channel::<(Fault, oneshot::Sender<()>)>(8);
-    let life = Life { pid: hello.pid, port: hello.port, orders };
-    lives.send_modify(|lives| lives.push(life));
+    let instance = Instance { pid: hello.pid, port: hello.port, orders };
+    instances.send_modify(|instances| instances.push(instance));
     let mut waiting = std::collections::VecDeque::new();
     loop {
         tokio::select! {
@@ -91,16 +91,16 @@ async fn talk(stream: TcpStream, lives: watch::Sender<Vec<Life>>) -> Option<()> 
 }
 
 /// The process's side of the connection.
-pub(super) struct Line {
+pub(super) struct TestConnection {
     read: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,
 }
 
-impl Line {
+impl TestConnection {
     /// Connects to the test, if there is one.
     pub(super) async fn call(folder: &Path, port: u16) -> Option<Self> {
-        let guardian = Settings::read(folder).guardian?;
-        let stream = TcpStream::connect(guardian).await.expect("the test waits for its lives");
+        let test_address = Settings::read(folder).test_address?;
+        let stream = TcpStream::connect(test_address).await.expect("the test waits for its lives");
         let (read, write) = stream.into_split();
         let mut line = Self { read: BufReader::new(read).lines(), write };
         let hello = Hello { pid: std::process::id(), port };

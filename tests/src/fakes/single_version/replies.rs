@@ -52,6 +52,6 @@ pub fn marked(called: &str, mut result: Value) -> Value {
 }
 
 /// The capabilities that a 2026-07-28 client declares.
-pub fn abilities(params: &Value) -> Value {
+pub fn client_capabilities(params: &Value) -> Value {
     params["_meta"][meta::CAPABILITIES].clone()
 }

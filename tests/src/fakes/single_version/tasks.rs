@@ -15,8 +15,8 @@ use evermoor_core::protocol::mcp::{Revision, method};
 use evermoor_core::protocol::translate::task::{EXTENSION, RELATED};
 
 use super::replies;
-use super::replies::{abilities, text};
-use super::server::{Desk, Mouth};
+use super::replies::{client_capabilities, text};
+use super::server::{MessageSender, Server};
 use super::tools::form;
 
 #[derive(Default)]
@@ -32,11 +32,11 @@ struct Task {
 
 const PAUSE: u64 = 20;
 
-impl Desk {
+impl Server {
     /// The task for a call, if the call becomes one.
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
         let wanted = match self.spoken.is_stateless() {
-            true => abilities(params)["extensions"].get(EXTENSION).is_some(),
+            true => client_capabilities(params)["extensions"].get(EXTENSION).is_some(),
             false => params.get("task").is_some() && self.spoken.knows(Revision::V2025_11_25),
         };
         if !wanted || !name.starts_with("slow") {
@@ -54,14 +54,14 @@ impl Desk {
         })
     }
 
-    pub(super) async fn about_task(&self, request: &Request, mouth: &Mouth) -> Outcome {
+    pub(super) async fn about_task(&self, request: &Request, messages: &MessageSender) -> Outcome {
         let params = replies::params(request);
         let id = params["taskId"].as_str().unwrap_or_default().to_owned();
         let Some(task) = self.tasks.0.lock().get(&id).cloned() else {
             return replies::error(-32602, "no such task");
         };
         let stateless = self.spoken.is_stateless();
-        let done = |result: Value| Outcome::Result(self.worded(&request.method, result));
+        let done = |result: Value| Outcome::Result(self.formatted(&request.method, result));
         match request.method.as_str() {
             method::TASKS_GET => done(self.state(&id).unwrap_or_default()),
             method::TASKS_CANCEL => {
@@ -77,7 +77,7 @@ impl Desk {
             method::TASKS_RESULT if !stateless => {
                 if task.asks && task.answer.is_none() {
                     let asked = with(form(), "_meta", json!({ RELATED: { "taskId": id } }));
-                    let answer = match self.ask(mouth, "elicitation/create", asked).await {
+                    let answer = match self.ask(messages, "elicitation/create", asked).await {
                         Outcome::Result(result) => result.read().expect("JSON"),
                         Outcome::Error(_) => json!("refused"),
                     };

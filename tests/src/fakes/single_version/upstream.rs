@@ -59,7 +59,7 @@ impl Upstream {
         }
     }
 
-    /// Kills it. Over stdio, kill its process instead, see [`lives`](Self::lives).
+    /// Kills it. Over stdio, kill its process instead, see [`pids`](Self::pids).
     pub async fn kill(&mut self) {
         self.process.as_mut().expect("it was started here").kill().await;
     }
@@ -73,7 +73,7 @@ impl Upstream {
     }
 
     /// The ids of its processes so far.
-    pub fn lives(&self) -> Vec<u32> {
+    pub fn pids(&self) -> Vec<u32> {
         let file = self.ledger.path().with_extension("lives");
         let text = std::fs::read_to_string(file).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()

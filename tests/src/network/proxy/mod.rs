@@ -87,7 +87,7 @@ impl Proxy {
         let (seen, resets) = (watch::Sender::new(Vec::new()), watch::Sender::new(0));
         let mut tasks = JoinSet::new();
         let door =
-            Door { address, target, plans, apply, seen: seen.clone(), resets: resets.clone() };
+            Acceptor { address, target, plans, apply, seen: seen.clone(), resets: resets.clone() };
         tasks.spawn(door.keep(listener));
         let url = format!("http://{address}/{path}");
         Self { url, plan, applied, seen, resets, _tasks: tasks }
@@ -177,7 +177,7 @@ impl Plan {
 }
 
 /// Accepts the connections.
-struct Door {
+struct Acceptor {
     address: SocketAddr,
     target: SocketAddr,
     plans: watch::Receiver<Plan>,
@@ -186,7 +186,7 @@ struct Door {
     resets: watch::Sender<usize>,
 }
 
-impl Door {
+impl Acceptor {
     async fn keep(mut self, listener: TcpListener) {
         let mut listener = Some(listener);
         let mut connections = JoinSet::new();

@@ -20,8 +20,8 @@ pub(super) fn capabilities() -> Value {
 
 impl Fake {
     /// The result of a request for a prompt or resource, if it exists.
-    pub(super) fn taken_from_shelf(&self, request: &Request) -> Option<Raw> {
-        let page = self.stage.stock()?;
+    pub(super) fn stocked_result(&self, request: &Request) -> Option<Raw> {
+        let page = self.orders.stock()?;
         if let Some(list) = List::asked_by(&request.method) {
             return Some(self.page(list, page, request));
         }

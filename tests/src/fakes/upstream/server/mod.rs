@@ -28,11 +28,11 @@ use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
 
 use crate::fakes::upstream::script::{Act, Forgotten};
 use crate::oracle::ledger::Ledger;
-use orders::Stage;
+use orders::SharedOrders;
 
 struct Fake {
     ledger: Ledger,
-    stage: Stage,
+    orders: SharedOrders,
     /// Tools besides the default ones.
     extra: Vec<String>,
     given: AtomicU64,
@@ -45,7 +45,7 @@ const FOR_EVER: Duration = Duration::from_secs(3600);
 /// Serves until the process is killed.
 pub async fn serve(address: &str, ledger: Ledger, extra: Vec<String>) {
     let (given, forgotten) = (AtomicU64::new(0), AtomicU64::new(0));
-    let fake = Arc::new(Fake { ledger, stage: Stage::default(), extra, given, forgotten });
+    let fake = Arc::new(Fake { ledger, orders: SharedOrders::default(), extra, given, forgotten });
     let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
     let address = listener.local_addr().expect("it listens");
     say(&format!("http://{address}/mcp"));
@@ -72,14 +72,14 @@ async fn away(Path(port): Path<u16>) -> Redirect {
 
 async fn take_order(State(fake): State<Arc<Fake>>, body: Bytes) -> StatusCode {
     let order = serde_json::from_slice(&body).expect("an order is one of ours");
-    if fake.stage.take(order) {
+    if fake.orders.take(order) {
         fake.forgotten.store(fake.given.load(Ordering::SeqCst), Ordering::SeqCst);
     }
     StatusCode::NO_CONTENT
 }
 
 async fn counts(State(fake): State<Arc<Fake>>) -> axum::Json<serde_json::Value> {
-    axum::Json(fake.stage.counts())
+    axum::Json(fake.orders.counts())
 }
 
 async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
@@ -91,7 +91,7 @@ async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) 
         Message::Request(request) if request.method == method::INITIALIZE => {
             fake.perform(&request, fake.initialize(&request)).await
         }
-        _ if !fake.knows(&headers) => unknown_session(fake.stage.forgotten()),
+        _ if !fake.knows(&headers) => unknown_session(fake.orders.forgotten()),
         Message::Request(request) => fake.perform(&request, fake.respond(&request)).await,
         Message::Notification(_) | Message::Response(_) => StatusCode::ACCEPTED.into_response(),
     }
@@ -100,10 +100,10 @@ async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) 
 /// The rest of an interrupted stream.
 async fn resume(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> HttpResponse {
     if !fake.knows(&headers) {
-        return unknown_session(fake.stage.forgotten());
+        return unknown_session(fake.orders.forgotten());
     }
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    match last.and_then(|last| fake.stage.rest_of(last)) {
+    match last.and_then(|last| fake.orders.rest_of(last)) {
         Some(event) => replies::events(event),
         None => StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }
@@ -130,7 +130,7 @@ impl Fake {
         request: &Request,
         answer: impl Future<Output = HttpResponse>,
     ) -> HttpResponse {
-        match self.stage.act(&request.method) {
+        match self.orders.act(&request.method) {
             None => answer.await,
             Some(Act::Wait { millis }) => {
                 sleep(Duration::from_millis(millis)).await;
@@ -150,7 +150,7 @@ impl Fake {
             }
             Some(Act::Reply(reply)) => {
                 self.execute_named(request);
-                replies::strange(reply, request, &self.stage)
+                replies::unusual(reply, request, &self.orders)
             }
         }
     }
@@ -169,7 +169,7 @@ impl Fake {
 
     async fn initialize(&self, request: &Request) -> HttpResponse {
         let session = self.given.fetch_add(1, Ordering::SeqCst) + 1;
-        let stocked = self.stage.stock().is_some();
+        let stocked = self.orders.stock().is_some();
         let capabilities = match stocked {
             true => lists::capabilities(),
             false => serde_json::json!({ "tools": {} }),

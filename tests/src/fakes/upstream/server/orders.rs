@@ -9,7 +9,7 @@ use crate::fakes::upstream::script::{Act, Forgotten, Order};
 
 /// The orders in force.
 #[derive(Default)]
-pub(super) struct Stage(Mutex<Orders>);
+pub(super) struct SharedOrders(Mutex<Orders>);
 
 #[derive(Default)]
 struct Orders {
@@ -27,7 +27,7 @@ struct Rule {
     act: Act,
 }
 
-impl Stage {
+impl SharedOrders {
     /// Accepts an order. Returns true if the sessions must be forgotten.
     pub(super) fn take(&self, order: Order) -> bool {
         let mut orders = self.0.lock();

@@ -9,13 +9,13 @@ use http::{StatusCode, header};
 use evermoor_core::protocol::envelope::{Id, Request, Response};
 use evermoor_core::protocol::sse;
 
-use super::orders::Stage;
+use super::orders::SharedOrders;
 use super::{json, tools};
 use crate::fakes::upstream::script::Reply;
 
 const MEBIBYTE: usize = 1 << 20;
 
-pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpResponse {
+pub(super) fn unusual(reply: Reply, request: &Request, orders: &SharedOrders) -> HttpResponse {
     let right = tools::done(request);
     let text = right.to_bytes();
     let event = |response: &Response| sse::write(None, None, &response.to_bytes());
@@ -53,7 +53,7 @@ pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpRes
             chunked("text/event-stream", vec![event.slice(..event.len() - 1)])
         }
         Reply::Resumable => {
-            let last = stage.keep_rest(event(&right));
+            let last = orders.keep_rest(event(&right));
             let first = format!("id: {last}\nretry: 100\ndata:\n\n");
             chunked("text/event-stream", vec![first.into()])
         }

@@ -34,7 +34,7 @@ pub(super) fn nonce(request: &Request) -> Option<String> {
 impl Fake {
     pub(super) async fn respond(&self, request: &Request) -> HttpResponse {
         let id = request.id.clone();
-        if let Some(result) = self.taken_from_shelf(request) {
+        if let Some(result) = self.stocked_result(request) {
             return json(StatusCode::OK, &Response::result(id, result));
         }
         let response = match request.method.as_str() {
