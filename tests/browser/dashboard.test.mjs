@@ -98,7 +98,7 @@ describe("every page", () => {
   }
 });
 
-test("the keyboard alone leads from page to page, and the reader starts at its top", async () => {
+test("the keyboard alone moves from page to page, and each page starts at its top", async () => {
   await goTo(page, places.overview);
   await page.locator("body").press("Tab");
   await page.keyboard.press("Tab");
@@ -112,7 +112,7 @@ test("the keyboard alone leads from page to page, and the reader starts at its t
   assert.equal(await editors.getAttribute("aria-current"), "page");
 });
 
-test("the overview names who is connected, and copies the endpoint", async () => {
+test("the overview lists the connected editors, and copies the endpoint", async () => {
   await goTo(page, places.overview);
   await page.getByRole("region", { name: "Connected now" }).getByText("claude-code 2.1.4").waitFor();
   await page.getByRole("button", { name: "Copy the endpoint" }).click();
@@ -158,7 +158,7 @@ test("a tool that is switched off is hidden from editors, and the file keeps its
   assert.match(configuration(), /# the one at work/);
 });
 
-test("an outage is told with the next try, and is written down as an incident", async () => {
+test("an outage is shown with the next attempt, and is recorded as an incident", async () => {
   await goTo(page, "#/upstreams/files");
   await files.stop();
   await page.getByText(/retrying in \d+ s|retrying now/).first().waitFor();
@@ -173,7 +173,7 @@ test("an outage is told with the next try, and is written down as an incident", 
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Files/);
 });
 
-test("a setting is written into the file, and one that cannot be is refused in words", async () => {
+test("a setting is written to the file, and an invalid one is refused with a message", async () => {
   await goTo(page, places.settings);
   const hold = page.getByRole("textbox", { name: "Hold calls for" });
   await hold.fill("40s");
@@ -187,7 +187,7 @@ test("a setting is written into the file, and one that cannot be is refused in w
   assert.match(configuration(), /hold = "40s"/);
 });
 
-test("an editor is connected after its exact change was shown, and it can be undone", async () => {
+test("an editor is connected after the exact change was shown, and that can be undone", async () => {
   await goTo(page, places.editors);
   await page.getByRole("button", { name: "Connect Zed" }).click();
   const dialog = page.getByRole("dialog");
@@ -204,14 +204,14 @@ test("an editor is connected after its exact change was shown, and it can be und
   assert.doesNotMatch(file(), /evermoor/);
 });
 
-test("the tray's way to a restart has the button at hand", async () => {
+test("the tray's restart link focuses the reconnect button", async () => {
   await goTo(page, "#/upstreams/github?restart");
   await page.getByRole("button", { name: "Reconnect GitHub" }).and(page.locator(":focus")).waitFor();
 });
 
-test("while no gateway runs, what was last known stays and is said to be old; the next one is found without a new link", async () => {
+test("while no gateway runs, the last known state stays and is marked as old; the next gateway is found without a new link", async () => {
   await goTo(page, places.doctor);
-  // Whoever has an editor has a gateway: it would start one.
+  // A connected editor would start a gateway.
   await editor.stop();
   editor = undefined;
   await gateway.stop();

@@ -1,4 +1,4 @@
-// A real gateway in a home of its own, with editors' files as a person has them.
+// A real gateway in its own home, with the files of several editors.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ export function makeHome() {
       writeFileSync(file, content);
       return file;
     },
-    /** Ends whoever runs in it first: a gateway that an editor started goes on without it. */
+    /** Kills the processes in it first: a gateway outlives the editor that started it. */
     remove: async () => {
       await endAll(person);
       rmSync(person, { recursive: true, force: true });
@@ -32,7 +32,7 @@ export function makeHome() {
   };
 }
 
-/** Editors that are on this machine, as their files say: some with servers of their own. */
+/** Editors on this machine, some with their own servers. */
 export function installEditors({ write }) {
   write(".claude.json", JSON.stringify({ mcpServers: { playwright: { command: "npx", args: ["@playwright/mcp"] } } }, null, 2));
   write(".cursor/mcp.json", JSON.stringify({ mcpServers: {} }, null, 2));
@@ -40,7 +40,7 @@ export function installEditors({ write }) {
   write(".config/zed/settings.json", '{\n  // The theme of the evening.\n  "theme": "One Dark"\n}\n');
 }
 
-/** A port that nobody has at this moment: the one that is wanted, or any. */
+/** A free port: the wanted one if possible. */
 export const freePort = (wanted = 0) =>
   new Promise((resolve, reject) => {
     const server = createServer().once("error", (error) => (wanted ? resolve(freePort()) : reject(error)));
@@ -50,15 +50,15 @@ export const freePort = (wanted = 0) =>
     });
   });
 
-/** Starts a gateway with `config`, or with the configuration that is there. */
+/** Starts a gateway with `config`, or with the existing configuration. */
 export function startGateway(place, config) {
   if (config) place.write(".evermoor/config.toml", config);
   return serve(place);
 }
 
 /**
- * Starts a gateway without a configuration: a first run. The usual port may be somebody else's, so it takes over from a
- * gateway that was told another one.
+ * Starts a gateway without a configuration: a first run. The default port may be in use, so it takes over from a gateway
+ * on another port.
  */
 export async function startFirstRun(place) {
   const file = place.write(".evermoor/config.toml", '[gateway]\nlisten = "127.0.0.1:0"\n');
@@ -69,10 +69,10 @@ export async function startFirstRun(place) {
   return gateway;
 }
 
-/** What the programs of this person see: nothing of the person who runs the tests. */
+/** The environment of this person's programs, without that of the person who runs the tests. */
 function environment({ person, home }) {
   const { PATH, TMPDIR } = process.env;
-  // Without an address, programs look for the session bus by themselves.
+  // Without an address, programs look for the session bus themselves.
   const own = { HOME: person, USERPROFILE: person, EVERMOOR_HOME: home, DBUS_SESSION_BUS_ADDRESS: "unix:path=/dev/null" };
   return { PATH, TMPDIR, ...own };
 }
@@ -91,7 +91,7 @@ async function serve(place, ...how) {
   });
   return {
     env,
-    /** A link that lets a browser in, once. */
+    /** A one-time link to the dashboard. */
     link: () => spawnSync(program, ["open", "--print"], { env, encoding: "utf8" }).stdout.trim(),
     ended: () => ended,
     stop: () => {
@@ -101,7 +101,7 @@ async function serve(place, ...how) {
   };
 }
 
-/** An editor that talks to the gateway through `evermoor connect`. */
+/** An editor connected through `evermoor connect`. */
 export async function connectEditor({ env }, name, version) {
   const child = spawn(program, ["connect"], { env, stdio: ["pipe", "pipe", "ignore"] });
   const waiting = new Map();

@@ -1,4 +1,4 @@
-// A page of a real browser, which keeps what went wrong in it.
+// A page in a real browser, which records the errors in it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
     executablePath: findBrowser(),
     headless: true,
     args: quiet,
-    // Nothing of the person who runs the tests, and its temporary files go with its folder.
+    // Without the environment of the person who runs the tests, and with temporary files in its own folder.
     env: { PATH: process.env.PATH, LANG: process.env.LANG, HOME: folder, TMPDIR: folder, DBUS_SESSION_BUS_ADDRESS: "unix:path=/dev/null" },
     viewport: { width, height },
     reducedMotion: "reduce",
@@ -28,13 +28,13 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // A request that is refused is told to the person by the page itself.
+    // The page itself reports refused requests to the person.
     const told = /Failed to load resource|net::ERR/.test(message.text());
     if (["error", "warning"].includes(message.type()) && !told) faults.push(message.text());
   });
   return {
     page,
-    /** What the console complained about: a policy that was broken, a fault of a script. */
+    /** Console errors: policy violations and script errors. */
     faults,
     close: async () => {
       await context.close();
@@ -55,10 +55,10 @@ export const places = {
   welcome: "#/welcome",
 };
 
-/** Goes to a place as a link does, and waits until its sentence is there. */
+/** Navigates as a link does, and waits until the page's text is there. */
 export async function goTo(page, hash) {
   await page.evaluate((hash) => (location.hash = hash), hash);
   await page.locator("h1").waitFor();
-  // What a page asks for when it is opened has been answered when no request is open but the streams.
+  // The page has loaded its data when only the streams are still open.
   await page.waitForFunction(() => !/…$/.test(document.querySelector("h1")?.textContent ?? "…"));
 }

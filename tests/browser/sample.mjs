@@ -1,7 +1,7 @@
-// A small MCP server over HTTP, with tools that a person could have: what the dashboard is tried with.
+// A small MCP server over HTTP with realistic tools, for tests of the dashboard.
 //
-// `node sample.mjs NAME PORT FOLDER` runs one by itself, as an application does, until the folder is gone. It grows, as
-// they do.
+// `node sample.mjs NAME PORT FOLDER` runs one as a separate application until the folder is removed. Its memory grows, as
+// that of real applications does.
 
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// The first run in a real browser: a machine on which Evermoor has never been.
+// The first run in a real browser, on a machine without Evermoor.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -72,7 +72,7 @@ test("the first run finds editors, shows each change, connects them, and ends in
   assert.deepEqual(browser.faults, []);
 });
 
-test("what moved behind Evermoor goes back with one undo", async () => {
+test("one undo restores the servers that were moved to Evermoor", async () => {
   const file = (name) => path.join(place.person, name);
   await goTo(page, "#/editors");
   await page.getByRole("button", { name: "Undo VS Code", exact: true }).click();
@@ -85,7 +85,7 @@ test("what moved behind Evermoor goes back with one undo", async () => {
   assert.deepEqual(browser.faults, []);
 });
 
-test("there is no second first run", async () => {
+test("the first run is offered only once", async () => {
   await page.goto("about:blank");
   await page.goto(gateway.link());
   await page.getByRole("region", { name: "Servers" }).waitFor();

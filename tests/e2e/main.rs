@@ -1,4 +1,7 @@
-//! The end-to-end tests: one binary, every scenario a sentence.
+//! The end-to-end tests, in one binary. The name of each test is a sentence about behaviour.
+//!
+//! There is one folder per subject. The scenarios use the language of `evermoor_tests` (`tests/src`) and
+//! start real processes. `tidy` is different: it checks the sources against the architecture.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

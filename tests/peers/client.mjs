@@ -1,10 +1,10 @@
-// A client made with the TypeScript SDK. It lists the tools, calls one, follows the progress of another, and prints what it
-// saw as one line of JSON.
+// A client built with the TypeScript SDK. It lists the tools, calls one, follows the progress of another, and prints what
+// it saw as one line of JSON.
 //
 //   client.mjs GENERATION http URL TOKEN
 //   client.mjs GENERATION stdio PROGRAM ARGUMENT...
 //
-// The generations: 1, 2, and 2-auto, which asks first whether the server knows the newest revision.
+// The generations: 1, 2, and 2-auto, which first asks whether the server supports the newest protocol version.
 
 const generations = {
   1: async () => ({
@@ -35,7 +35,7 @@ await client.connect(transports[wire](rest));
 const { tools } = await client.listTools();
 const recorded = await sdk.call(client, { name: "notes__record", arguments: { nonce: "third party" } });
 
-// The call ends only when somebody says so, which is done when all of its progress was heard.
+// The call is released once all of its progress has arrived.
 const progress = [];
 let released;
 const hear = (step) => {

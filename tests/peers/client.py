@@ -1,6 +1,6 @@
-"""`client.py URL TOKEN TOOL NONCE`: an MCP client made with the `mcp` package.
+"""`client.py URL TOKEN TOOL NONCE`: an MCP client built with the `mcp` package.
 
-It prints one line of JSON: the names of the tools it was offered, and the text its call came back with.
+It prints one line of JSON: the names of the offered tools, and the text of its call's result.
 """
 
 import asyncio

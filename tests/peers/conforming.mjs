@@ -1,6 +1,6 @@
-// An editor that the conformance suite asks to do what a scenario is about: `conforming.mjs URL`.
+// An editor that performs the conformance suite's client scenarios: `conforming.mjs URL`.
 //
-// With EVERMOOR, the path of the program, and EVERMOOR_HOME it speaks to the suite through a gateway, which it starts there.
+// With EVERMOOR, the path of the binary, and EVERMOOR_HOME, it connects through a gateway, which it starts in that home.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema
 const { EVERMOOR, EVERMOOR_HOME, MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context = "{}" } = process.env;
 const server = process.argv.at(-1);
 
-/** Starts a gateway to the suite's server. */
+/** Starts a gateway in front of the suite's server. */
 async function startGateway() {
   mkdirSync(EVERMOOR_HOME, { recursive: true });
   const config = `[gateway]\nlisten = "127.0.0.1:0"\nrequire_token = false\n\n[upstreams.suite]\nurl = "${server}"\n`;
@@ -24,7 +24,7 @@ async function startGateway() {
   return { url: `${origin}/mcp/suite`, end: () => gateway.kill() };
 }
 
-/** Something that fits a form. */
+/** Values that satisfy a form's schema. */
 const filled = (schema) =>
   Object.fromEntries(Object.entries(schema?.properties ?? {}).map(([key, { type }]) => [key, { boolean: true, string: "x" }[type] ?? 1]));
 
@@ -36,7 +36,7 @@ function makeClient() {
   return client;
 }
 
-/** The calls that a scenario wants. */
+/** The calls that a scenario expects. */
 function calls(tools) {
   const wanted = JSON.parse(context).toolCalls;
   if (wanted) return wanted;
@@ -52,7 +52,7 @@ function calls(tools) {
   }
 }
 
-/** What a server refuses is for the suite to judge. */
+/** Errors are ignored here, because the suite judges them. */
 const attempt = (asked) => asked.catch((error) => console.error(`${scenario}: ${error}`));
 
 async function look(client) {

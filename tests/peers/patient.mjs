@@ -1,5 +1,5 @@
-// Loaded into the conformance suite before it starts. Its time limits are made for a machine that does nothing else; here
-// they are longer, so that a busy machine is not taken for a broken server.
+// Loaded into the conformance suite before it starts. It extends the suite's time limits, which are too short for a busy
+// machine.
 
 const PATIENCE = 4;
 

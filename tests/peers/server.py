@@ -1,6 +1,6 @@
-"""`server.py LEDGER stdio|streamable-http|sse [PORT]`: an MCP server made with the `mcp` package.
+"""`server.py LEDGER stdio|streamable-http|sse [PORT]`: an MCP server built with the `mcp` package.
 
-Its one tool writes a nonce into the ledger, so that a test can count how often it ran.
+Its only tool writes a nonce to the ledger, so that a test can count the executions.
 """
 
 import sys
@@ -25,5 +25,5 @@ match transport:
     case "streamable-http":
         server.run("streamable-http", host="127.0.0.1", port=int(port[0]))
     case "sse":
-        # A path that does not say what it is: the transport must be found out.
+        # The path does not reveal the transport, so the gateway must detect it.
         server.run("sse", host="127.0.0.1", port=int(port[0]), sse_path="/events")

@@ -1,4 +1,4 @@
-//! A real `evermoor serve`, and what its control API says.
+//! A real `evermoor serve` process, and its control API.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Gateway {
         Self::start_among(home, &[]).await
     }
 
-    /// Starts a gateway with these variables in its environment.
+    /// Starts a gateway with these environment variables.
     pub async fn start_among(home: &Path, variables: &[(&str, &str)]) -> Self {
         let process = Process::evermoor(home, |command| {
             command.arg("serve").arg("--home").arg(home).envs(variables.iter().copied());
@@ -36,7 +36,7 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    /// Starts a gateway that takes the place of the one that runs, and waits until it serves.
+    /// Starts a gateway that takes over from the running one, and waits until it serves.
     pub async fn take_over(home: &Path) -> Self {
         let process = Process::evermoor(home, |command| {
             command.args(["serve", "--takeover", "--home"]).arg(home);
@@ -44,7 +44,7 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    /// Starts a gateway that may have so many files open.
+    /// Starts a gateway with a limit on open files.
     #[cfg(unix)]
     pub async fn start_with_files(home: &Path, most: usize) -> Self {
         let process = Process::start(Path::new("/bin/sh"), |command| {
@@ -55,7 +55,7 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    /// The gateway that a process is, as soon as it serves.
+    /// The gateway of a started process, once it serves.
     pub async fn started(mut process: Process, home: &Path) -> Self {
         process.line_with("Try it").await;
         let runtime = runtime(home);
@@ -68,7 +68,7 @@ impl Gateway {
         }
     }
 
-    /// The token that editors use.
+    /// The token for editors.
     pub fn token(&self) -> String {
         let content =
             std::fs::read(self.home.join("data/tokens.json")).expect("the gateway made tokens");
@@ -79,7 +79,7 @@ impl Gateway {
             .to_owned()
     }
 
-    /// Asks something of the control API, and expects that it is done.
+    /// Sends a request to the control API, which must succeed.
     pub async fn control(&self, method: http::Method, path: &str) -> serde_json::Value {
         let request = self.http.request(method, format!("{}{path}", self.origin));
         let answer =
@@ -90,7 +90,7 @@ impl Gateway {
         serde_json::from_slice(&body).expect("the answer is JSON")
     }
 
-    /// Asks something of the control API that needs words, whatever the answer is.
+    /// Sends a request with a body to the control API and returns the response, whatever it is.
     pub async fn command(
         &self,
         method: http::Method,
@@ -106,12 +106,12 @@ impl Gateway {
         (status, serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    /// The text of `config.toml` as it is now.
+    /// The current text of `config.toml`.
     pub fn config(&self) -> String {
         std::fs::read_to_string(self.home.join("config.toml")).expect("there is a configuration")
     }
 
-    /// A token for a new editor.
+    /// Adds an editor and returns its token.
     pub async fn add_editor(&self, name: &str) -> String {
         let made = self.control(http::Method::POST, &format!("/api/editors/{name}")).await;
         made["token"].as_str().expect("a token is told once").to_owned()
@@ -122,7 +122,7 @@ impl Gateway {
         Editor::over_http(&self.origin, path, &self.token()).await
     }
 
-    /// An editor that speaks over the shim.
+    /// An editor that connects through the shim.
     pub async fn editor_over_shim(&self, upstream: Option<&str>) -> Editor {
         Editor::over_shim(&self.home, upstream).await
     }
@@ -139,12 +139,12 @@ impl Gateway {
         serde_json::from_slice(&body).expect("the answer is a status")
     }
 
-    /// The states of this gateway from now on.
+    /// The gateway's states from now on.
     pub async fn states(&self) -> States {
         self.states_of("/api/events").await
     }
 
-    /// Looks at an upstream until this is dropped.
+    /// Watches an upstream, as the dashboard does, until the returned value is dropped.
     pub async fn look(&self, upstream: &str) -> States {
         self.states_of(&format!("/api/events?look={upstream}")).await
     }
@@ -157,7 +157,7 @@ impl Gateway {
         States { answer, parser: sse::SseParser::new(1 << 20), ready: Vec::new().into_iter() }
     }
 
-    /// Waits until the whole is in a state.
+    /// Waits until the status satisfies `wanted`.
     pub async fn until_status(&self, wanted: impl Fn(&Status) -> bool) -> Status {
         let mut states = self.states().await;
         loop {
@@ -168,7 +168,7 @@ impl Gateway {
         }
     }
 
-    /// Waits until there is such an upstream and it is in a state.
+    /// Waits until this upstream exists and satisfies `wanted`.
     pub async fn until(
         &self,
         name: &str,
@@ -188,7 +188,7 @@ impl Gateway {
     }
 }
 
-/// The states that a gateway streams, one after the other.
+/// The stream of a gateway's states.
 pub struct States {
     answer: reqwest::Response,
     parser: sse::SseParser,
@@ -209,7 +209,7 @@ impl States {
     }
 }
 
-/// Waits until a file that a gateway writes unasked is there, and is not `damaged`.
+/// Waits until the gateway has written this file and its content differs from `damaged`.
 pub async fn written(path: &Path, damaged: &[u8]) {
     let written = async {
         while std::fs::read(path).map_or(true, |content| content == damaged) {
@@ -219,13 +219,13 @@ pub async fn written(path: &Path, damaged: &[u8]) {
     timeout(PATIENCE, written).await.expect("the file is written in time");
 }
 
-/// What a gateway in `home` says of itself.
+/// The runtime file of the gateway in `home`.
 pub fn runtime(home: &Path) -> RuntimeFile {
     let content = std::fs::read(home.join("run/gateway.json")).expect("a gateway runs");
     serde_json::from_slice(&content).expect("its runtime file can be read")
 }
 
-/// Makes the gateway that runs seem to be of another version.
+/// Makes the running gateway look like another version.
 pub fn pretend(home: &Path, version: &str) {
     let runtime = RuntimeFile { version: version.into(), ..runtime(home) };
     let content = serde_json::to_vec(&runtime).expect("a runtime can be written");
@@ -233,13 +233,13 @@ pub fn pretend(home: &Path, version: &str) {
     evermoor_platform::fs::private::write_private(&file, &content).expect("a file can be written");
 }
 
-/// How the gateway of this home is reached, if it says so.
+/// The runtime file of the gateway in `home`, if it exists.
 pub fn found(home: &Path) -> Option<RuntimeFile> {
     let content = std::fs::read(home.join("run/gateway.json")).ok()?;
     serde_json::from_slice(&content).ok()
 }
 
-/// The gateway that follows the one with process `before`. Nothing announces it but its file.
+/// The gateway that follows the one with process id `before`. Only its runtime file announces it.
 pub async fn next_gateway(home: &Path, before: u32) -> RuntimeFile {
     let next = async {
         loop {
@@ -253,7 +253,7 @@ pub async fn next_gateway(home: &Path, before: u32) -> RuntimeFile {
     timeout(PATIENCE, next).await.expect("another gateway is started in time")
 }
 
-/// An HTTP client for the loopback.
+/// An HTTP client for loopback addresses.
 pub fn http() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);

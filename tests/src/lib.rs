@@ -1,15 +1,20 @@
-//! The scenario language of the end-to-end tests: start a fake upstream, start a gateway, attach
-//! an editor, break something, say what must be seen.
+//! The language of the end-to-end tests: start a fake upstream, start a gateway, connect an editor,
+//! break something, and check what the editor sees.
 //!
-//! Everything is real: processes, sockets, signals, a session bus. Nothing waits for a length of
-//! time; it waits for what it wants to see, and gives up after [`PATIENCE`].
+//! - [`scene`], [`gateway`], [`editor`]: what every scenario starts with
+//! - [`fakes`], [`network`]: servers, applications and connections that fail on command
+//! - [`oracle`]: checks the editors' answers against what was executed
+//! - [`peers`], [`interop`], [`conformance`]: third-party servers and clients
+//! - [`desktop`]: a private desktop for the tray, Linux only
+//!
+//! Everything is real: processes, sockets, signals, a session bus. Tests never sleep; they wait for
+//! a condition and fail after [`PATIENCE`].
 
 pub mod conformance;
 #[cfg(target_os = "linux")]
 pub mod desktop;
 pub mod editor;
 pub mod fakes;
-pub mod folder;
 pub mod gateway;
 pub mod interop;
 pub mod network;
@@ -19,5 +24,5 @@ pub mod scene;
 
 pub use scene::Scene;
 
-/// How long a test waits for what must happen, on a machine that is busy with other things.
+/// Time limit for anything a test waits for, on a busy machine.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);

@@ -1,14 +1,14 @@
 //! The `evermoor` binary: the gateway, the stdio shim and all commands.
 //!
 //! # Layout
-//! - `args`: the command line, parsed by clap
+//! - `args`: the command line, completions and the manual page
 //! - `gateway`: commands about the gateway itself
 //! - `servers`: commands about servers and `config.toml`
 //! - `editors`: commands about editors
 //! - `inspect`: commands that show the current state
 //! - `uninstall`: undoes everything that Evermoor changed
-//! - `terminal`, `exit`, `logging`: output, exit codes, log
-//! - `manual`, `suggest`: completions, the manual page, "did you mean"
+//! - `instance`, `runtime`: the instance a command works on, and running async work
+//! - `terminal`, `exit`: output and exit codes
 //! - `documents`: tests that check README.md and docs/ against the program
 
 mod args;
@@ -18,10 +18,9 @@ mod editors;
 mod exit;
 mod gateway;
 mod inspect;
-mod logging;
-mod manual;
+mod instance;
+mod runtime;
 mod servers;
-mod suggest;
 mod terminal;
 mod uninstall;
 
@@ -30,6 +29,7 @@ use clap::Parser as _;
 use args::{Args, Command};
 use evermoor_platform::paths::Paths;
 use exit::Exit;
+use instance::Instance;
 
 fn main() -> std::process::ExitCode {
     let args = match Args::try_parse() {
@@ -47,7 +47,7 @@ fn main() -> std::process::ExitCode {
         Ok(paths) => paths,
         Err(error) => return Exit::failure(&error).into(),
     };
-    let instance = gateway::serve::Instance { home: args.home, paths };
+    let instance = Instance { home: args.home, paths };
     let exit = match args.command {
         Command::Serve { takeover, if_older, background } => gateway::serve::run(
             &instance,
@@ -55,7 +55,7 @@ fn main() -> std::process::ExitCode {
             background,
         ),
         Command::Connect { upstream, editor } => {
-            gateway::connect::run(instance, upstream.as_deref(), editor.as_deref())
+            gateway::connect::run(&instance, upstream.as_deref(), editor.as_deref())
         }
         Command::Setup(wanted) => editors::setup::run(&instance, &wanted, args.json),
         Command::Open { print } => gateway::open::run(&instance, print),
@@ -100,8 +100,8 @@ fn main() -> std::process::ExitCode {
         Command::Config { action } => servers::config::run(&instance.paths, action),
         Command::Diagnostics { output } => inspect::diagnostics::run(&instance, output),
         Command::Uninstall { keep_data } => uninstall::run(&instance, keep_data),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man => manual::page(),
+        Command::Completions { shell } => args::manual::completions(shell),
+        Command::Man => args::manual::page(),
         Command::Demo { serve_on: None } => gateway::demo::run(),
         Command::Demo { serve_on: Some(address) } => gateway::demo::serve(&address),
     };

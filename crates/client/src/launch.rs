@@ -71,8 +71,8 @@ impl Launcher {
         Ok(control)
     }
 
-    /// Finds the running gateway, whatever its version, or starts one. A gateway that holds the lock
-    /// but does not answer is either starting or stopping, so we wait for it.
+    /// Finds the running gateway, whatever its version, or starts one. A gateway that holds the
+    /// lock but does not answer is either starting or stopping, so we wait for it.
     pub async fn find_or_start(&self) -> Result<ControlClient, Failure> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {

@@ -18,7 +18,7 @@ pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
     gateway.presence().borrow().clone()
 }
 
-/// Forwards a request to the control API of the running gateway. The dashboard never sees the token.
+/// Forwards a request to the gateway's control API. The dashboard never sees the token.
 #[tauri::command]
 pub(crate) async fn control(
     gateway: State<'_, Gateway>,

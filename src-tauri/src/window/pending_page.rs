@@ -33,7 +33,8 @@ impl PendingPage {
         self.0.lock().listens = false;
     }
 
-    /// The pending page, for a window that is created now. It stays pending until the window listens.
+    /// The pending page, for a window that is created now. It stays pending until the window
+    /// listens.
     pub(crate) fn first(&self) -> String {
         self.0.lock().pending.as_ref().map_or_else(String::new, |show| show.page.clone())
     }

@@ -1,4 +1,4 @@
-//! Whoever guesses is answered less and less; whoever is right does not notice.
+//! Repeated wrong tokens are answered more and more slowly; valid tokens are not affected.
 
 use evermoor_tests::Scene;
 use http::StatusCode;
@@ -6,7 +6,7 @@ use http::StatusCode;
 use super::{gateway, post};
 
 #[tokio::test]
-async fn after_twenty_wrong_tokens_wrong_tokens_are_not_even_looked_at_and_a_right_one_passes() {
+async fn after_twenty_wrong_tokens_only_a_valid_one_is_answered() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     for number in 0..30 {
@@ -24,7 +24,7 @@ async fn after_twenty_wrong_tokens_wrong_tokens_are_not_even_looked_at_and_a_rig
 }
 
 #[tokio::test]
-async fn guessing_sessions_is_answered_with_404_and_then_with_429_and_a_good_one_works_on() {
+async fn guessing_sessions_is_answered_with_404_then_429_and_a_valid_session_keeps_working() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let mut editor = gateway.editor("/mcp").await;

@@ -1,4 +1,4 @@
-//! More connections than there should be, and readers that do not read.
+//! Too many connections, and clients that do not read.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::socket::Socket;
@@ -6,34 +6,34 @@ use serde_json::json;
 
 use super::{gateway, open_stream};
 
-const STRANGERS: usize = 500;
-const GUESTS: usize = 64;
+const CONNECTIONS: usize = 500;
+const UNAUTHENTICATED: usize = 64;
 
 #[tokio::test]
-async fn of_five_hundred_silent_strangers_a_few_may_stay_and_a_healthy_client_does_not_notice() {
+async fn of_five_hundred_silent_connections_only_a_few_stay_and_a_healthy_client_does_not_notice() {
     let scene = Scene::new();
     let (gateway, _) = gateway(&scene).await;
     let mut known = gateway.editor("/mcp").await;
-    let mut strangers = Vec::new();
-    for _ in 0..STRANGERS {
-        strangers.push(Socket::to(&gateway).await);
+    let mut connections = Vec::new();
+    for _ in 0..CONNECTIONS {
+        connections.push(Socket::to(&gateway).await);
     }
     let mut newcomer = gateway.editor("/mcp").await;
     for editor in [&mut known, &mut newcomer] {
         let sum = editor.call("demo__add", &json!({ "a": 1, "b": 2 })).await;
         assert_eq!(sum["content"][0]["text"], "3");
     }
-    for stranger in &mut strangers[..STRANGERS - GUESTS] {
-        stranger.closed().await;
+    for connection in &mut connections[..CONNECTIONS - UNAUTHENTICATED] {
+        connection.closed().await;
     }
 }
 
-/// What may lie between an upstream and a reader that does not read, in mebibytes: most of it in the
-/// buffers of the system.
+/// Limit for data between an upstream and a client that does not read, in MiB. Most of it is in the
+/// system's socket buffers.
 const ON_THE_WAY: usize = 64;
 
 #[tokio::test]
-async fn an_editor_that_does_not_read_its_stream_holds_up_its_own_call_and_no_other() {
+async fn an_editor_that_does_not_read_delays_only_its_own_call() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -50,7 +50,7 @@ async fn an_editor_that_does_not_read_its_stream_holds_up_its_own_call_and_no_ot
     assert!(flooded <= ON_THE_WAY, "{flooded} MiB were taken from the upstream");
 }
 
-/// Gateways whose number of files can be chosen, and what the system says of them.
+/// Gateways with a limit on open files, and what the system reports about them.
 #[cfg(target_os = "linux")]
 mod files {
     use std::time::Duration;
@@ -66,7 +66,8 @@ mod files {
 
     const FEW: usize = 64;
 
-    /// A request that is let in and told that it has no session: its connection is known from then on.
+    /// An authorized request without a session: from then on its connection counts as
+    /// authenticated.
     fn greeting(gateway: &Gateway) -> String {
         let (host, token) = (gateway.origin.trim_start_matches("http://"), gateway.token());
         format!(
@@ -80,13 +81,13 @@ mod files {
         std::fs::read_dir(format!("/proc/{}/fd", gateway.process.pid())).unwrap().count()
     }
 
-    /// How long the gateway has used a processor.
+    /// CPU time used by the gateway.
     fn busy(gateway: &Gateway) -> Duration {
         measure::busy(gateway.process.pid()).unwrap()
     }
 
     #[tokio::test]
-    async fn without_a_file_descriptor_left_nobody_spins_those_inside_go_on_and_it_passes() {
+    async fn without_free_file_descriptors_the_gateway_does_not_spin_and_recovers() {
         let scene = Scene::new();
         scene.configure("", &[]);
         let gateway = Gateway::start_with_files(&scene.home(), FEW).await;
@@ -122,7 +123,7 @@ mod files {
     const ROUNDS: usize = 3;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_thousand_editors_rest_and_then_all_speak_at_once() {
+    async fn a_thousand_idle_editors_can_all_call_at_once() {
         descriptors::raise_limit();
         let scene = Scene::new();
         let upstream = scene.upstream("notes").await;

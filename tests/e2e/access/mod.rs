@@ -1,4 +1,6 @@
-//! Who may speak to the gateway: Host, Origin, token.
+//! Access to the gateway: Host, Origin, tokens, paths, malformed requests and overload.
+//!
+//! The files only use the scenario language in `tests/src`.
 
 mod guessing;
 mod load;
@@ -32,7 +34,7 @@ async fn gateway(scene: &Scene) -> (Gateway, String) {
     (gateway, bearer)
 }
 
-/// A call under way whose stream has begun and does not end by itself.
+/// A running call whose stream has begun and does not end by itself.
 async fn open_stream(gateway: &Gateway, token: &str, tool: &str) -> reqwest::Response {
     let request = |session: Option<&str>, body: Value| {
         let request = http()
@@ -82,7 +84,7 @@ async fn without_a_token_nothing_is_served_and_nothing_hints_at_a_way_to_get_one
 }
 
 #[tokio::test]
-async fn a_page_is_turned_away_whatever_token_it_has() {
+async fn a_web_page_is_refused_whatever_token_it_has() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let own = gateway.origin.clone();

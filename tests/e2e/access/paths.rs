@@ -1,4 +1,4 @@
-//! What there is at an address, and that there is nothing at all others.
+//! The paths that the gateway serves; everything else is not found.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::gateway;
 
 #[tokio::test]
-async fn looking_for_a_way_to_sign_in_finds_nothing_fast_and_in_json() {
+async fn oauth_discovery_is_answered_with_404_in_json() {
     let scene = Scene::new();
     let (gateway, _) = gateway(&scene).await;
     let kinds = ["oauth-protected-resource", "oauth-authorization-server", "openid-configuration"];
@@ -49,7 +49,7 @@ async fn a_method_that_is_not_offered_is_refused_with_a_token_and_without() {
 }
 
 #[tokio::test]
-async fn there_is_nothing_beside_the_addresses_that_there_are() {
+async fn unknown_paths_are_not_found() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let host = gateway.origin.trim_start_matches("http://");
@@ -65,7 +65,7 @@ async fn there_is_nothing_beside_the_addresses_that_there_are() {
 }
 
 #[tokio::test]
-async fn an_editor_finds_nothing_that_controls_the_gateway() {
+async fn an_editors_token_finds_no_control_api() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     for (method, path) in [
@@ -94,7 +94,7 @@ async fn refused(home: &Path) -> String {
 }
 
 #[tokio::test]
-async fn no_other_machine_is_listened_to() {
+async fn the_gateway_listens_on_loopback_only() {
     for address in ["0.0.0.0:7420", "[::]:7420", "192.168.1.2:7420"] {
         let scene = Scene::new();
         scene.configure(&format!("listen = \"{address}\""), &[]);
@@ -105,7 +105,7 @@ async fn no_other_machine_is_listened_to() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_token_file_that_is_a_link_stops_the_start() {
+async fn a_token_file_that_is_a_symlink_prevents_the_start() {
     let scene = Scene::new();
     let mut gateway = scene.gateway(&[]).await;
     gateway.process.kill().await;

@@ -1,4 +1,4 @@
-//! Requests that are not what they should be: wrong in their place, their form or their size.
+//! Malformed requests: wrong path, wrong form or wrong size.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::socket::{Socket, ask};
@@ -10,7 +10,7 @@ use super::{gateway, post};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// A POST with a good token and these further lines in its head.
+/// A POST with a valid token and these additional header lines.
 fn raw(gateway: &Gateway, target: &str, lines: &str, body: &str) -> String {
     let token = gateway.token();
     format!(
@@ -39,7 +39,7 @@ async fn a_request_names_this_host_once() {
         ("/mcp".into(), format!("Host: 0.0.0.0:{port}\r\n"), 403),
         ("/mcp".into(), "Host: localhost:1\r\n".into(), 403),
         ("/mcp".into(), format!("Host: localhost.:{port}\r\n"), 403),
-        // It is let in, and told that it has no session.
+        // Authorized, but without a session.
         ("/mcp".into(), format!("Host: localhost:{port}\r\n"), 400),
         (format!("http://{host}/mcp"), format!("Host: {host}\r\n"), 400),
     ] {
@@ -141,7 +141,7 @@ async fn only_json_is_taken_for_json() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_or_not_a_message_is_told_apart_by_its_code() {
+async fn invalid_json_and_invalid_messages_have_different_codes() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"params":{}"#, "[".repeat(10_000));

@@ -1,4 +1,4 @@
-//! One token per editor, which a person can see, rotate and revoke.
+//! One token per editor, which a person can list, rotate and revoke.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{open_stream, post};
 
-/// How the gateway answers this token: with 400 if it is let in, because it has no session.
+/// The status for this token. 400 means that it is valid, because the request has no session.
 async fn status_of(gateway: &Gateway, token: &str) -> StatusCode {
     let bearer = format!("Bearer {token}");
     post(gateway, "/mcp", &[("authorization", &bearer)]).await.status()
@@ -23,7 +23,7 @@ async fn until_closed(mut stream: reqwest::Response) {
     timeout(PATIENCE, closed).await.expect("the stream is closed");
 }
 
-/// Whether more can come after what has come already.
+/// Whether the stream is still open.
 fn is_open(stream: &mut reqwest::Response) -> bool {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     loop {
@@ -37,7 +37,7 @@ fn is_open(stream: &mut reqwest::Response) -> bool {
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_refused_at_once_its_streams_end_and_others_go_on() {
+async fn a_revoked_token_is_refused_at_once_and_its_streams_end() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -54,7 +54,7 @@ async fn a_revoked_token_is_refused_at_once_its_streams_end_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn a_rotated_token_is_refused_at_once_and_the_new_one_is_good() {
+async fn a_rotated_token_is_refused_at_once_and_the_new_one_works() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -94,7 +94,7 @@ async fn the_session_of_one_editor_is_unknown_to_another() {
 }
 
 #[tokio::test]
-async fn the_list_says_who_was_seen_and_never_a_token() {
+async fn the_list_shows_when_editors_were_seen_and_never_a_token() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let token = gateway.add_editor("cursor").await;
@@ -113,7 +113,7 @@ async fn the_list_says_who_was_seen_and_never_a_token() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_refused_with_a_reason() {
+async fn impossible_changes_are_refused_with_a_reason() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     gateway.add_editor("cursor").await;
@@ -133,7 +133,7 @@ async fn what_cannot_be_done_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn the_shim_goes_on_when_its_token_is_rotated() {
+async fn the_shim_continues_when_its_token_is_rotated() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let mut editor = gateway.editor_over_shim(None).await;
@@ -143,7 +143,7 @@ async fn the_shim_goes_on_when_its_token_is_rotated() {
 }
 
 #[tokio::test]
-async fn a_token_taken_out_of_the_file_by_hand_is_refused_soon() {
+async fn a_token_removed_from_the_file_by_hand_is_refused_soon() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let token = gateway.add_editor("cursor").await;
@@ -159,7 +159,7 @@ async fn tokens(scene: &Scene, arguments: &[&str]) -> Output {
     evermoor(&scene.home()).arg("tokens").args(arguments).output().await.unwrap()
 }
 
-/// What a command printed, which must have worked.
+/// The output of a command, which must succeed.
 async fn printed(scene: &Scene, arguments: &[&str]) -> String {
     let output = tokens(scene, arguments).await;
     assert!(output.status.success(), "{output:?}");
@@ -188,7 +188,7 @@ async fn a_person_makes_lists_rotates_and_revokes_from_the_command_line() {
 }
 
 #[tokio::test]
-async fn without_a_gateway_the_file_is_changed_and_holds_at_the_next_start() {
+async fn without_a_gateway_the_file_is_changed_for_the_next_start() {
     let scene = Scene::new();
     assert_eq!(printed(&scene, &[]).await, "");
     let token = printed(&scene, &["add", "cursor"]).await.trim().to_owned();

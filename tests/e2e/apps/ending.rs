@@ -1,4 +1,4 @@
-//! What follows when an application ends.
+//! What the gateway does when an application exits.
 
 use evermoor_core::api::UpstreamState;
 use evermoor_core::failure::Code;
@@ -8,7 +8,7 @@ use evermoor_tests::fakes::pieces::Fault;
 use super::{connected, editor, ended, incidents, remember, until_app};
 
 #[tokio::test]
-async fn a_crash_is_told_apart_restarted_by_itself_and_written_down() {
+async fn a_crash_is_recognized_restarted_and_recorded() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.memory.is_some()).await;
@@ -31,7 +31,7 @@ async fn a_crash_is_told_apart_restarted_by_itself_and_written_down() {
 }
 
 #[tokio::test]
-async fn a_normal_quit_is_offered_and_not_undone() {
+async fn after_a_normal_quit_a_restart_is_offered_but_not_done() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -44,17 +44,17 @@ async fn a_normal_quit_is_offered_and_not_undone() {
         })
         .await;
     assert_eq!(seen.app.unwrap().restart, None);
-    assert_eq!(pieces.lives(), 1);
+    assert_eq!(pieces.starts(), 1);
     assert_eq!(incidents(&gateway).await[0].why(), "PiecesOS was quit.");
 }
 
 #[tokio::test]
-async fn with_always_a_quit_is_undone_and_with_never_nothing_is_even_offered() {
+async fn with_always_a_quit_is_undone_and_with_never_nothing_is_offered() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "restart = \"always\"\n").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
     pieces.newest().tell_last(Fault::Quit).await;
-    pieces.life(2).await;
+    pieces.instance(2).await;
     ended(&gateway, 1).await;
     drop((pieces, gateway));
     let scene = Scene::new();
@@ -62,22 +62,22 @@ async fn with_always_a_quit_is_undone_and_with_never_nothing_is_even_offered() {
     until_app(&gateway, |app| app.pid.is_some()).await;
     pieces.newest().tell_last(Fault::Abort).await;
     let app = until_app(&gateway, |app| app.word == "Crashed").await;
-    assert_eq!((app.offer, app.restart, pieces.lives()), (None, None, 1));
+    assert_eq!((app.offer, app.restart, pieces.starts()), (None, None, 1));
 }
 
 #[tokio::test]
-async fn three_restarts_in_ten_minutes_stop_it_and_a_person_sets_it_going_again() {
+async fn after_three_restarts_in_ten_minutes_only_a_person_restarts_it() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     for life in 1..=4 {
-        let pid = pieces.life(life).await.pid;
+        let pid = pieces.instance(life).await.pid;
         until_app(&gateway, |app| app.pid == Some(pid)).await;
         pieces.newest().tell_last(Fault::Abort).await;
     }
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
     assert!(app.offer.unwrap().contains("stopped restarting it after 3 attempts"));
-    assert_eq!(pieces.lives(), 4);
+    assert_eq!(pieces.starts(), 4);
     let restart = super::restart(&gateway).await;
     assert_eq!(restart.end.unwrap().failure, None);
-    assert_eq!(pieces.lives(), 5);
+    assert_eq!(pieces.starts(), 5);
 }

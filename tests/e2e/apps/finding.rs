@@ -1,4 +1,4 @@
-//! Where an application is, and how it stands.
+//! Finding an application and its state.
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
@@ -26,14 +26,14 @@ async fn an_application_is_found_and_its_process_is_known() {
 }
 
 #[tokio::test]
-async fn one_that_comes_back_elsewhere_is_followed_and_no_call_is_lost() {
+async fn an_application_that_moves_is_followed_and_no_call_is_lost() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let (mut editor, before) = (editor(&gateway).await, pieces.newest());
     assert_eq!(remember(&mut editor, "before").await, "before");
     before.tell_last(Fault::Move).await;
     assert_eq!(remember(&mut editor, "after").await, "after");
-    let now = pieces.life(2).await;
+    let now = pieces.instance(2).await;
     assert_ne!(now.port, before.port);
     let app = until_app(&gateway, |app| app.pid == Some(now.pid)).await;
     assert_eq!(app.port, Some(now.port));
@@ -41,7 +41,7 @@ async fn one_that_comes_back_elsewhere_is_followed_and_no_call_is_lost() {
 }
 
 #[tokio::test]
-async fn each_way_of_being_away_has_its_own_words() {
+async fn each_reason_for_being_down_has_its_own_text() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;
@@ -56,7 +56,7 @@ async fn each_way_of_being_away_has_its_own_words() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_installed_says_where_it_can_be_had() {
+async fn an_application_that_is_not_installed_shows_where_to_get_it() {
     let scene = Scene::new();
     let pieces = Pieces::install(&scene).await;
     pieces.uninstall();
@@ -67,7 +67,7 @@ async fn one_that_is_not_installed_says_where_it_can_be_had() {
 }
 
 #[tokio::test]
-async fn what_it_tells_of_itself_is_told_while_it_is_so_and_its_tools_stay() {
+async fn its_own_warnings_are_shown_while_they_hold_and_its_tools_stay() {
     let scene = Scene::new();
     let pieces = Pieces::install(&scene).await;
     pieces.alter(|settings| {

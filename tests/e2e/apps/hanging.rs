@@ -1,4 +1,4 @@
-//! An application that runs and answers nothing: it may be busy, so a person decides.
+//! An application that runs but does not answer. It may be busy, so the person decides.
 
 use evermoor_core::policy::app::state::NextStep;
 use evermoor_tests::Scene;
@@ -8,14 +8,14 @@ use super::{connected, editor, ended, incidents, remember, steps, until_app};
 const OFTEN: &str = "keepalive_interval = \"1s\"\n";
 
 #[tokio::test]
-async fn one_that_hangs_is_offered_and_goes_on_when_it_answers_again() {
+async fn a_restart_is_offered_for_a_hanging_application_until_it_answers() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, OFTEN).await;
     until_app(&gateway, |app| app.pid.is_some()).await;
     pieces.freeze();
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
     assert_eq!((app.word.as_str(), app.next), ("Not responding", NextStep::Restart));
-    assert_eq!((app.restart, pieces.lives()), (None, 1));
+    assert_eq!((app.restart, pieces.starts()), (None, 1));
     pieces.thaw();
     let app = until_app(&gateway, |app| app.word == "Connected").await;
     assert_eq!(app.pid, Some(pieces.pid()));
@@ -25,7 +25,7 @@ async fn one_that_hangs_is_offered_and_goes_on_when_it_answers_again() {
 }
 
 #[tokio::test]
-async fn with_always_one_that_hangs_is_ended_and_started_again() {
+async fn with_always_a_hanging_application_is_restarted() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, &format!("{OFTEN}restart = \"always\"\n")).await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -35,7 +35,7 @@ async fn with_always_one_that_hangs_is_ended_and_started_again() {
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
     let why = "Restarting PiecesOS because it stopped responding.";
     assert_eq!(steps(&restart)[0], why);
-    assert!(old.has_ended() && pieces.lives() == 2);
+    assert!(old.has_ended() && pieces.starts() == 2);
     let told = &incidents(&gateway).await[0].events;
     assert!(told.iter().any(|event| event.what == why), "{told:?}");
 }

@@ -1,4 +1,4 @@
-//! An application that takes too much memory: what is tried, what is offered, what is done.
+//! An application that uses too much memory: what the gateway tries, offers and does.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
@@ -7,13 +7,13 @@ use evermoor_tests::gateway::Gateway;
 use super::{connected, editor, ended, entry, remember, steps, until_app};
 
 const MB: usize = 1_000_000;
-/// Far more than the fake takes of itself.
+/// Far more than the fake itself uses.
 const MUCH: u64 = 80 * MB as u64;
 const RELIEF: &str = "POST /os/memory/optimize";
 const SOON: &str = "[relief]\nask = \"POST /os/memory/optimize\"\nwithin = \"1s\"\n\
                     [memory]\nnormal = \"10 MB\"\nalarm = \"80 MB\"\nidle = \"1s\"\n";
 
-/// A running PiecesOS with such limits, and a gateway with `more` in its entry.
+/// A running PiecesOS with these limits, and a gateway with `more` in its entry.
 async fn limited(scene: &Scene, more: &str) -> (Pieces, Gateway) {
     let pieces = Pieces::start(scene).await;
     pieces.describe(&scene.home(), SOON);
@@ -23,7 +23,7 @@ async fn limited(scene: &Scene, more: &str) -> (Pieces, Gateway) {
 }
 
 #[tokio::test]
-async fn relief_is_asked_for_first_and_where_it_helps_nothing_else_is_done() {
+async fn memory_relief_is_tried_first_and_is_enough_where_it_helps() {
     let scene = Scene::new();
     let (pieces, gateway) = limited(&scene, "recycle = \"when-idle\"\n").await;
     let _looking = gateway.look("pieces").await;
@@ -31,11 +31,11 @@ async fn relief_is_asked_for_first_and_where_it_helps_nothing_else_is_done() {
     pieces.ledger.until_executed(RELIEF).await;
     let app = until_app(&gateway, |app| app.memory.is_some_and(|memory| memory < MUCH)).await;
     assert_eq!((app.offer, app.restart), (None, None));
-    assert_eq!((pieces.ledger.executions(RELIEF), pieces.lives()), (1, 1));
+    assert_eq!((pieces.ledger.executions(RELIEF), pieces.starts()), (1, 1));
 }
 
 #[tokio::test]
-async fn where_relief_does_not_help_a_restart_is_offered_and_not_done() {
+async fn where_relief_does_not_help_a_restart_is_only_offered() {
     let scene = Scene::new();
     let (pieces, gateway) = limited(&scene, "").await;
     let _looking = gateway.look("pieces").await;
@@ -45,11 +45,11 @@ async fn where_relief_does_not_help_a_restart_is_offered_and_not_done() {
     assert!(offer.starts_with("PiecesOS uses 1"), "{offer}");
     assert!(offer.ends_with("Restart it before it fails; no calls are lost."), "{offer}");
     assert_eq!(app.restart, None);
-    assert_eq!((pieces.ledger.executions(RELIEF), pieces.lives()), (1, 1));
+    assert_eq!((pieces.ledger.executions(RELIEF), pieces.starts()), (1, 1));
 }
 
 #[tokio::test]
-async fn where_a_person_allows_it_one_that_is_idle_is_restarted_and_no_call_is_lost() {
+async fn an_idle_application_is_restarted_if_allowed_and_no_call_is_lost() {
     let scene = Scene::new();
     let (pieces, gateway) = limited(&scene, "recycle = \"when-idle\"\n").await;
     let (_looking, mut editor) = (gateway.look("pieces").await, editor(&gateway).await);
@@ -61,18 +61,18 @@ async fn where_a_person_allows_it_one_that_is_idle_is_restarted_and_no_call_is_l
     assert_eq!(steps(&restart)[0], why);
     assert_eq!(remember(&mut editor, "after").await, "after");
     let app = until_app(&gateway, |app| app.memory.is_some_and(|memory| memory < MUCH)).await;
-    assert_eq!((app.pid, pieces.lives()), (Some(pieces.pid()), 2));
+    assert_eq!((app.pid, pieces.starts()), (Some(pieces.pid()), 2));
     for words in ["before", "after", RELIEF] {
         assert_eq!(pieces.ledger.executions(words), 1);
     }
 }
 
 #[tokio::test]
-async fn the_alarm_of_a_person_counts_and_not_that_of_the_preset() {
+async fn the_persons_memory_limit_overrides_the_presets() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "memory_alarm = \"80 MB\"\n").await;
     let _looking = gateway.look("pieces").await;
     pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: false }).await;
     pieces.ledger.until_executed(RELIEF).await;
-    assert_eq!(pieces.lives(), 1);
+    assert_eq!(pieces.starts(), 1);
 }

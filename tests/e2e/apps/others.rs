@@ -1,6 +1,6 @@
-//! The other presets, each against a server built from its facts: a process of that name which
-//! serves MCP there. Only ports and names of processes are changed, so that tests can run beside one
-//! another and beside the real ones.
+//! The other presets, each against a server with the properties of the real application: a process
+//! of that name that serves MCP at that path. Only ports and process names differ, so that tests
+//! can run in parallel and next to the real applications.
 
 use evermoor_platform::process::info;
 use evermoor_tests::editor::answer::Verdict;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::until_app;
 
-/// A gateway that looks for an application by this preset at one port, in processes of this name.
+/// A gateway that uses this preset to find an application, with one port and one process name.
 async fn gateway(scene: &Scene, preset: &str, port: u16, process: &str) -> Gateway {
     let mut text =
         format!("extends = \"{preset}\"\n[find]\nports = \"{port}-{}\"\nowner = true\n", port + 2);
@@ -32,7 +32,7 @@ async fn gateway(scene: &Scene, preset: &str, port: u16, process: &str) -> Gatew
     scene.gateway_of("", &format!("[upstreams.pieces]\npreset = \"{preset}\"\n")).await
 }
 
-/// A server of MCP that runs under a name of its own.
+/// An MCP server under a given process name.
 async fn host(scene: &Scene, name: &str, port: u16) -> (Process, Ledger) {
     let program = scene.path(name);
     if std::fs::hard_link(built("fake-upstream"), &program).is_err() {
@@ -46,8 +46,9 @@ async fn host(scene: &Scene, name: &str, port: u16) -> (Process, Ledger) {
     (process, ledger)
 }
 
-/// Takes the place of an application, and shows what it is sent: one text for each connection.
-async fn stranger(tasks: &mut JoinSet<()>, port: u16) -> watch::Receiver<Vec<String>> {
+/// A foreign process at an application's port that records what it receives: one text per
+/// connection.
+async fn foreign_process(tasks: &mut JoinSet<()>, port: u16) -> watch::Receiver<Vec<String>> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let (show, sent) = watch::channel(Vec::new());
     tasks.spawn(async move {
@@ -82,7 +83,7 @@ async fn is_found_by_its_process_and_used(preset: &str, title: &str) {
 
 async fn a_stranger_is_sent_nothing(preset: &str) {
     let (scene, range, mut tasks) = (Scene::new(), Range::claim(), JoinSet::new());
-    let mut sent = stranger(&mut tasks, range.first).await;
+    let mut sent = foreign_process(&mut tasks, range.first).await;
     let _gateway = gateway(&scene, preset, range.first, "nobody").await;
     let looks = timeout(PATIENCE, sent.wait_for(|sent| sent.len() >= 3)).await.unwrap();
     let looks = looks.unwrap();
@@ -115,25 +116,25 @@ async fn an_older_intellij_idea_is_used_over_its_older_transport() {
 }
 
 #[tokio::test]
-async fn a_stranger_at_the_port_of_figma_is_sent_nothing() {
+async fn a_foreign_process_at_the_port_of_figma_gets_no_request() {
     a_stranger_is_sent_nothing("figma").await;
 }
 
 #[tokio::test]
-async fn a_stranger_at_the_port_of_sketch_is_sent_nothing() {
+async fn a_foreign_process_at_the_port_of_sketch_gets_no_request() {
     a_stranger_is_sent_nothing("sketch").await;
 }
 
 #[tokio::test]
-async fn a_stranger_at_the_port_of_intellij_idea_is_sent_nothing() {
+async fn a_foreign_process_at_the_port_of_intellij_idea_gets_no_request() {
     a_stranger_is_sent_nothing("intellij-idea").await;
 }
 
 #[tokio::test]
-async fn a_stranger_at_the_port_of_pieces_os_is_asked_who_it_is_and_nothing_else() {
+async fn a_foreign_process_at_the_port_of_pieces_os_gets_only_the_identity_check() {
     let (scene, mut tasks) = (Scene::new(), JoinSet::new());
     let mut pieces = Pieces::install(&scene).await;
-    let mut sent = stranger(&mut tasks, pieces.range.first).await;
+    let mut sent = foreign_process(&mut tasks, pieces.range.first).await;
     let gateway = super::gateway(&scene, &pieces, "").await;
     let asked = |sent: &Vec<String>| sent.iter().filter(|text| !text.is_empty()).count();
     let twice = timeout(PATIENCE, sent.wait_for(|sent| asked(sent) >= 2)).await;

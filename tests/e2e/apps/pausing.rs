@@ -1,4 +1,4 @@
-//! An application that a person paused is left alone.
+//! The gateway leaves a paused application alone.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{connected, editor, incidents, remember, until_app};
 
-/// More than one look, for one who would look.
+/// Long enough for several checks, if there were any.
 const A_WHILE: Duration = Duration::from_secs(2);
 
 async fn pause(gateway: &Gateway) {
@@ -25,12 +25,12 @@ async fn pause(gateway: &Gateway) {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_of_one_that_is_paused() {
+async fn a_paused_application_gets_no_requests() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
     pause(&gateway).await;
-    // Whoever asks next is refused, and only that one.
+    // The next health request is refused, and only that one.
     pieces.tell(Fault::Refuse { area: Area::Health, status: 418, times: Some(1) }).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 418, times: Some(1) }).await;
     let mut looking = gateway.look("pieces").await;
@@ -43,8 +43,7 @@ async fn nothing_is_asked_of_one_that_is_paused() {
 }
 
 #[tokio::test]
-async fn one_that_dies_while_it_is_paused_is_not_looked_for_and_not_restarted_until_it_is_resumed()
-{
+async fn an_application_that_dies_while_paused_is_restarted_only_when_it_is_resumed() {
     let scene = Scene::new();
     let (mut pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -52,7 +51,7 @@ async fn one_that_dies_while_it_is_paused_is_not_looked_for_and_not_restarted_un
     pieces.newest().tell_last(Fault::Abort).await;
     let in_its_place = TcpListener::bind((Ipv4Addr::LOCALHOST, pieces.port())).await.unwrap();
     assert!(timeout(A_WHILE, in_its_place.accept()).await.is_err(), "somebody looks for it");
-    assert_eq!((pieces.lives(), incidents(&gateway).await), (1, vec![]));
+    assert_eq!((pieces.starts(), incidents(&gateway).await), (1, vec![]));
     drop(in_its_place);
     let life = pieces.launch().await;
     gateway.control(Method::POST, "/api/upstreams/pieces/resume").await;

@@ -1,4 +1,4 @@
-//! What a person reads of an application: samples, reports, and the words of the command line.
+//! What a person can read about an application: samples, reports, and the output of commands.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{connected, ended, gateway, gateway_among, until_app};
 
-/// A command of the person whose home is the scene.
+/// A command run by the person whose home is the scene.
 async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
     let mut command = programs::evermoor(&scene.home());
     command.args(arguments).env("HOME", scene.path("")).output().await.unwrap()
@@ -28,10 +28,10 @@ async fn samples(gateway: &Gateway) -> Vec<ResourceSample> {
 }
 
 #[tokio::test]
-async fn what_it_uses_is_sampled() {
+async fn its_resource_usage_is_sampled() {
     let scene = Scene::new();
     let (_pieces, gateway) = connected(&scene, "").await;
-    // They are written a moment after they are seen.
+    // Samples are written with a short delay.
     let looking = async {
         loop {
             match samples(&gateway).await.first() {
@@ -45,7 +45,7 @@ async fn what_it_uses_is_sampled() {
 }
 
 #[tokio::test]
-async fn a_report_tells_why_it_crashed_and_how_it_came_back_and_nothing_of_the_person() {
+async fn a_report_explains_the_crash_and_the_restart_without_personal_data() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let home = scene.path("");
@@ -71,7 +71,7 @@ async fn a_report_tells_why_it_crashed_and_how_it_came_back_and_nothing_of_the_p
 }
 
 #[tokio::test]
-async fn a_restart_is_told_step_by_step_and_ends_well() {
+async fn a_restart_prints_each_step_and_succeeds() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -82,11 +82,11 @@ async fn a_restart_is_told_step_by_step_and_ends_well() {
     assert!(lines[0].ends_with(" s  A restart of PiecesOS was requested."), "{told}");
     assert!(lines[1].ends_with(" s  Asking PiecesOS to restart itself."), "{told}");
     assert!(lines.last().unwrap().contains(" s  PiecesOS is back after "), "{told}");
-    assert_eq!(pieces.lives(), 2);
+    assert_eq!(pieces.starts(), 2);
 }
 
 #[tokio::test]
-async fn a_restart_that_fails_ends_with_1_and_says_what_to_do() {
+async fn a_failed_restart_exits_with_1_and_says_what_to_do() {
     let scene = Scene::new();
     let pieces = Pieces::install(&scene).await;
     pieces.uninstall();
@@ -99,7 +99,7 @@ async fn a_restart_that_fails_ends_with_1_and_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_status_says_what_it_uses() {
+async fn the_status_shows_its_resource_usage() {
     let scene = Scene::new();
     let (_pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.trend.is_some()).await;

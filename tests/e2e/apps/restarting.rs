@@ -1,4 +1,4 @@
-//! Bringing an application back, in the ways that it allows, with proof.
+//! Restarting an application in each way it supports, and verifying the result.
 
 use evermoor_core::api::UpstreamState;
 use evermoor_tests::Scene;
@@ -8,7 +8,7 @@ use http::Method;
 use super::{connected, editor, ended, gateway, remember, restart, steps, until_app};
 
 #[tokio::test]
-async fn its_own_way_comes_first_and_is_proven_by_another_process() {
+async fn the_applications_own_restart_comes_first_and_is_verified_by_a_new_process() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let old = until_app(&gateway, |app| app.pid.is_some()).await;
@@ -24,19 +24,19 @@ async fn its_own_way_comes_first_and_is_proven_by_another_process() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_run_is_launched() {
+async fn a_stopped_application_is_launched() {
     let scene = Scene::new();
     let pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;
     gateway.until_down("pieces").await;
     let restart = restart(&gateway).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
-    assert_eq!(pieces.lives(), 1);
+    assert_eq!(pieces.starts(), 1);
     gateway.until_connected("pieces").await;
 }
 
 #[tokio::test]
-async fn the_old_process_that_still_answers_is_no_proof() {
+async fn an_answer_from_the_old_process_does_not_verify_a_restart() {
     for on_restart in [OnRestart::Lingers { millis: 700 }, OnRestart::Overlaps] {
         let scene = Scene::new();
         let (pieces, gateway) = connected(&scene, "").await;
@@ -45,21 +45,21 @@ async fn the_old_process_that_still_answers_is_no_proof() {
         let restart = restart(&gateway).await;
         assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
         let new = until_app(&gateway, |app| app.pid.is_some() && app.pid != old.pid).await;
-        assert_eq!(new.pid, Some(pieces.life(2).await.pid));
+        assert_eq!(new.pid, Some(pieces.instance(2).await.pid));
         let mut editor = editor(&gateway).await;
         assert_eq!(remember(&mut editor, "a").await, "a");
     }
 }
 
 #[tokio::test]
-async fn one_that_refuses_is_asked_to_quit_and_launched() {
+async fn an_application_that_refuses_is_asked_to_quit_and_launched() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     pieces.alter(|settings| settings.on_restart = OnRestart::Refuses { status: 500 });
     let restart = restart(&gateway).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
     assert_eq!(
-        (pieces.ledger.executions("POST /os/terminate"), pieces.lives()),
+        (pieces.ledger.executions("POST /os/terminate"), pieces.starts()),
         (1, 2),
         "{:?}",
         steps(&restart)
@@ -68,7 +68,7 @@ async fn one_that_refuses_is_asked_to_quit_and_launched() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn one_that_answers_nothing_is_ended_and_launched() {
+async fn an_application_that_does_not_answer_is_killed_and_launched() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -78,11 +78,11 @@ async fn one_that_answers_nothing_is_ended_and_launched() {
     let restart = restart(&gateway).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
     assert!(steps(&restart).contains(&"Stopping PiecesOS."), "{:?}", steps(&restart));
-    assert!(old.has_ended() && pieces.lives() == 2);
+    assert!(old.has_ended() && pieces.starts() == 2);
 }
 
 #[tokio::test]
-async fn calls_under_way_end_first_and_calls_that_come_wait() {
+async fn running_calls_finish_first_and_new_calls_are_held() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -107,7 +107,7 @@ async fn calls_under_way_end_first_and_calls_that_come_wait() {
 }
 
 #[tokio::test]
-async fn whoever_asks_during_a_restart_means_that_one() {
+async fn a_second_request_joins_the_running_restart() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let ask = || gateway.control(Method::POST, "/api/upstreams/pieces/restart");
@@ -118,7 +118,7 @@ async fn whoever_asks_during_a_restart_means_that_one() {
 }
 
 #[tokio::test]
-async fn a_failure_says_at_which_step_and_what_to_do() {
+async fn a_failure_names_the_step_and_says_what_to_do() {
     let scene = Scene::new();
     let pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;

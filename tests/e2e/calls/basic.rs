@@ -18,7 +18,7 @@ async fn a_call_goes_through_over_http() {
 }
 
 #[tokio::test]
-async fn an_upstream_seen_alone_keeps_its_own_names() {
+async fn a_single_upstreams_path_keeps_its_names() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -27,7 +27,7 @@ async fn an_upstream_seen_alone_keeps_its_own_names() {
 }
 
 #[tokio::test]
-async fn all_upstreams_in_one_are_told_apart_by_name_and_each_call_reaches_its_own() {
+async fn the_combined_path_prefixes_names_and_routes_each_call_to_its_upstream() {
     let scene = Scene::new();
     let (notes, files) = (scene.upstream("notes").await, scene.upstream("files").await);
     let gateway = scene.gateway(&[&notes, &files]).await;
@@ -72,7 +72,7 @@ async fn messages_about_a_call_arrive_in_order_before_its_answer() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_there_is_an_error_that_says_so() {
+async fn calling_a_missing_tool_is_an_error_that_says_so() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

@@ -1,7 +1,7 @@
-//! Everything at once: six editors call without pause while the way and the upstream break in
-//! every way there is, and every answer is held against the ledger afterwards.
+//! Everything at once: six editors call continuously while the network and the upstream fail in
+//! every known way. Afterwards every answer is checked against the ledger.
 //!
-//! `SEED=…` plays the same faults in the same order again.
+//! `SEED=…` repeats the same faults in the same order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,32 +21,32 @@ use tokio::time::{Instant, sleep, timeout};
 
 const LENGTH: Duration = Duration::from_secs(12);
 const HOLD: Duration = Duration::from_secs(1);
-/// An outage that no held call survives.
+/// An outage longer than the hold.
 const TOO_LONG: Duration = Duration::from_millis(1400);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
-/// What a busy machine may add to a time limit.
+/// Allowance for a busy machine on top of a time limit.
 const SLACK: Duration = Duration::from_secs(5);
 const HTTP_EDITORS: usize = 4;
 const SHIM_EDITORS: usize = 2;
 
-/// One thing that goes wrong.
+/// A fault to inject.
 #[derive(Clone, Debug)]
-enum Mishap {
-    /// Something on the way, for everything or only for calls.
-    Way(Fault),
+enum InjectedFault {
+    /// A network fault, for everything or only for calls.
+    Network(Fault),
     Calls(Fault),
     /// The process is killed and started again, at once or after every hold has ended.
     Kill,
     StayAway,
-    /// The process stands still for a while.
+    /// The process is frozen for a while.
     Freeze,
     Forget(Forgotten),
-    /// The server treats some calls so.
+    /// The server treats some calls in this way.
     Server(Act),
 }
 
-fn mishaps() -> Vec<Mishap> {
-    let way = [
+fn injected_faults() -> Vec<InjectedFault> {
+    let network = [
         Fault::Refuse,
         Fault::ResetAtAccept,
         Fault::Blackhole,
@@ -72,16 +72,22 @@ fn mishaps() -> Vec<Mishap> {
         Act::Reply(Reply::Twice),
     ];
     let forgotten = [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone];
-    let mut all = vec![Mishap::Kill, Mishap::Kill, Mishap::Kill, Mishap::StayAway, Mishap::Freeze];
-    all.extend(way.map(Mishap::Way));
-    all.extend(calls.map(Mishap::Calls));
-    all.extend(server.map(Mishap::Server));
-    all.extend(forgotten.map(Mishap::Forget));
+    let mut all = vec![
+        InjectedFault::Kill,
+        InjectedFault::Kill,
+        InjectedFault::Kill,
+        InjectedFault::StayAway,
+        InjectedFault::Freeze,
+    ];
+    all.extend(network.map(InjectedFault::Network));
+    all.extend(calls.map(InjectedFault::Calls));
+    all.extend(server.map(InjectedFault::Server));
+    all.extend(forgotten.map(InjectedFault::Forget));
     all
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
+async fn whatever_breaks_no_call_is_lost_repeated_or_misreported() {
     let seed = Dice::seed();
     println!("SEED={seed}");
     let scene = Scene::new();
@@ -100,7 +106,7 @@ async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
     }
     let faults = break_things(Dice::new(seed), &proxy, &mut upstream).await;
 
-    // After the last fault a call must soon work again.
+    // Soon after the last fault, calls must succeed again.
     let mut probe = gateway.editor("/mcp/notes").await;
     let healed = Instant::now();
     let mut probes = Vec::new();
@@ -123,10 +129,10 @@ async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
     });
     ended.await.expect("every call is answered");
     let longest = history.iter().map(|call| call.took).max().unwrap_or_default();
-    let verdict = oracle::judge(&history, &upstream.ledger.all());
+    let verdict = oracle::check(&history, &upstream.ledger.all());
     println!("faults {faults}, lost {lost}, longest call {longest:?}, {verdict:?}");
     println!("descriptors and memory in kB: {before:?} before, {:?} after", resources(&gateway));
-    let tally = verdict.unwrap_or_else(|lies| panic!("SEED={seed}: {lies:#?}"));
+    let tally = verdict.unwrap_or_else(|contradictions| panic!("SEED={seed}: {contradictions:#?}"));
     assert_eq!((lost, tally.doubled), (0, 0), "SEED={seed}");
     assert!(longest < HOLD + CALL_TIMEOUT + SLACK, "SEED={seed}: {longest:?}");
     assert!(tally.done > 100, "SEED={seed}: hardly anything worked: {tally:?}");
@@ -143,7 +149,7 @@ async fn attach(gateway: &Gateway) -> Vec<Editor> {
     editors
 }
 
-/// Calls without pause, each call under a nonce of its own.
+/// Calls continuously, each call with its own nonce.
 async fn call_until_told(
     mut editor: Editor,
     number: usize,
@@ -159,28 +165,28 @@ async fn call_until_told(
     calls
 }
 
-/// Breaks one thing after the other and returns how many it broke. At the end nothing is broken.
+/// Injects one fault after another and returns how many. Nothing is broken at the end.
 async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) -> usize {
-    let (began, mishaps) = (Instant::now(), mishaps());
+    let (began, injected_faults) = (Instant::now(), injected_faults());
     let mut faults = 0;
     while began.elapsed() < LENGTH {
-        let mishap = dice.pick(&mishaps);
+        let injected = dice.pick(&injected_faults);
         let (lasts, rest) = (dice.millis(20, 300), dice.millis(5, 100));
-        match mishap {
-            Mishap::Way(fault) => proxy.set(fault).await,
-            Mishap::Calls(fault) => proxy.set_on("tools/call", fault).await,
-            Mishap::Kill => {
+        match injected {
+            InjectedFault::Network(fault) => proxy.set(fault).await,
+            InjectedFault::Calls(fault) => proxy.set_on("tools/call", fault).await,
+            InjectedFault::Kill => {
                 upstream.kill().await;
                 sleep(lasts).await;
                 upstream.start_again().await;
             }
-            Mishap::StayAway => {
+            InjectedFault::StayAway => {
                 proxy.set(Fault::Refuse).await;
                 sleep(TOO_LONG).await;
             }
-            Mishap::Freeze => freeze(upstream, lasts).await,
-            Mishap::Forget(style) => upstream.forget(style).await,
-            Mishap::Server(act) => upstream.next(3, "tools/call", act).await,
+            InjectedFault::Freeze => freeze(upstream, lasts).await,
+            InjectedFault::Forget(style) => upstream.forget(style).await,
+            InjectedFault::Server(act) => upstream.next(3, "tools/call", act).await,
         }
         sleep(lasts).await;
         proxy.heal().await;
@@ -198,13 +204,13 @@ async fn freeze(upstream: &Upstream, lasts: Duration) {
     upstream.thaw();
 }
 
-/// Where a process cannot be frozen, it is left alone.
+/// Processes cannot be frozen on this system.
 #[cfg(not(unix))]
 async fn freeze(_: &Upstream, lasts: Duration) {
     sleep(lasts).await;
 }
 
-/// How many descriptors the gateway has open and how much memory it holds, where the system tells.
+/// The gateway's open file descriptors and memory, where the system tells.
 fn resources(gateway: &Gateway) -> Option<(usize, usize)> {
     let folder = format!("/proc/{}", gateway.process.pid());
     let open = std::fs::read_dir(format!("{folder}/fd")).ok()?.count();

@@ -1,4 +1,9 @@
-//! Calls through the gateway: answered once, held in an outage, shared, over the shim.
+//! Calls through the gateway: answered once, held during an outage, shared, and over the shim.
+//!
+//! - [`basic`], [`outage`]: over HTTP, with the upstream up and down
+//! - [`shim`]: over `evermoor connect`
+//! - [`sharing`]: upstreams that editors share or have for themselves
+//! - [`chaos`]: all faults at once
 
 pub(crate) mod basic;
 pub(crate) mod chaos;

@@ -1,4 +1,4 @@
-//! What an editor sees while an upstream is away: nothing.
+//! What an editor sees of an upstream's outage: nothing.
 
 use evermoor_tests::Scene;
 #[cfg(unix)]
@@ -102,7 +102,7 @@ async fn a_session_survives_the_gateway() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_gateway_that_is_told_to_stop_while_nothing_is_under_way_is_gone_at_once() {
+async fn an_idle_gateway_stops_at_once() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;

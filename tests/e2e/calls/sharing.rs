@@ -1,4 +1,5 @@
-//! Upstreams that editors share, and upstreams that each has to itself: processes, questions, news.
+//! Upstreams that editors share, and upstreams of which each editor has its own: processes, server
+//! requests, notifications.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 const LATEST: &str = "2025-11-25";
 const BOTH: &str = "application/json, text/event-stream";
 
-/// A program named `notes`, shared as `sharing` says.
+/// A stdio upstream named `notes`, shared according to `sharing`.
 async fn notes(scene: &Scene, sharing: &str) -> (Program, Gateway) {
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let entry = format!("{}sharing = \"{sharing}\"\n", program.entry());
@@ -33,7 +34,7 @@ async fn process(wire: &Wire) -> u32 {
     answer.last()["result"]["content"][0]["text"].as_str().unwrap().parse().unwrap()
 }
 
-/// Starts a call that asks back, and returns its stream and the question.
+/// Starts a call that sends a request back, and returns its stream and that request.
 async fn asked(wire: &Wire) -> (Events, Value) {
     let mut stream = Events::of(wire.send(Method::POST, Some(&call(2, "ask", "")), BOTH).await);
     let (_, question) = stream.next().await.unwrap();
@@ -46,11 +47,11 @@ async fn editors_share_one_process_unless_a_person_says_otherwise() {
     let (program, gateway) = notes(&scene, "shared").await;
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
     assert_eq!(process(&one).await, process(&other).await);
-    assert_eq!(program.lives(), 1);
+    assert_eq!(program.starts(), 1);
 }
 
 #[tokio::test]
-async fn each_session_keeps_a_process_of_its_own_until_it_ends() {
+async fn each_session_can_have_its_own_process_until_it_ends() {
     let scene = Scene::new();
     let (_program, gateway) = notes(&scene, "per-client").await;
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
@@ -64,7 +65,7 @@ async fn each_session_keeps_a_process_of_its_own_until_it_ends() {
 }
 
 #[tokio::test]
-async fn an_editor_without_sessions_keeps_a_process_of_its_own_too() {
+async fn a_stateless_editor_can_have_its_own_process_too() {
     let scene = Scene::new();
     let (_program, gateway) = notes(&scene, "per-client").await;
     let newer = Wire::to(&gateway, "/mcp/notes");
@@ -78,7 +79,7 @@ async fn an_editor_without_sessions_keeps_a_process_of_its_own_too() {
 }
 
 #[tokio::test]
-async fn what_an_editors_own_process_says_unasked_reaches_no_other_editor() {
+async fn notifications_from_an_editors_own_process_reach_no_other_editor() {
     let scene = Scene::new();
     let (_program, gateway) = notes(&scene, "per-client").await;
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
@@ -96,7 +97,7 @@ async fn what_an_editors_own_process_says_unasked_reaches_no_other_editor() {
 }
 
 #[tokio::test]
-async fn two_editors_can_be_asked_at_once_if_each_has_a_process_of_its_own() {
+async fn two_editors_with_their_own_processes_can_be_asked_at_once() {
     let scene = Scene::new();
     let (_program, gateway) = notes(&scene, "per-client").await;
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
@@ -115,19 +116,19 @@ async fn two_editors_can_be_asked_at_once_if_each_has_a_process_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_changed_entry_is_followed_by_every_process() {
+async fn a_changed_entry_applies_to_every_process() {
     let scene = Scene::new();
     let (program, gateway) = notes(&scene, "per-client").await;
     let one = editor(&gateway).await;
     let own = process(&one).await;
-    let shared = program.life(1).await;
+    let shared = program.instance(1).await;
     scene.write("", &format!("{}sharing = \"shared\"\n", program.entry()));
     until_gone(own).await;
     assert_eq!(process(&one).await, shared);
 }
 
 #[tokio::test]
-async fn an_editor_hears_no_log_message_that_only_another_wants() {
+async fn an_editor_gets_no_log_messages_that_only_another_asked_for() {
     let scene = Scene::new();
     let (_program, gateway) = notes(&scene, "shared").await;
     let (quiet, curious) = (editor(&gateway).await, editor(&gateway).await);
@@ -145,7 +146,7 @@ async fn an_editor_hears_no_log_message_that_only_another_wants() {
 }
 
 #[tokio::test]
-async fn a_subscription_outlives_the_gateway_and_is_asked_for_again() {
+async fn a_subscription_survives_a_gateway_restart() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, "shared").await;
     let wire = editor(&gateway).await;

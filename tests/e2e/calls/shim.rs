@@ -1,4 +1,4 @@
-//! `evermoor connect`: an editor over standard input and output.
+//! `evermoor connect`: an editor over stdio.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -69,14 +69,14 @@ async fn ten_editors_that_start_at_once_share_one_gateway() {
     }
     let editors = starting.join_all().await;
     assert!((0..10).all(|number| upstream.ledger.executions(&number.to_string()) == 1));
-    // Those that found the place taken end by themselves.
+    // Gateways that find the address in use exit by themselves.
     until("one gateway is left", || gateways(&scene.home()).len() == 1).await;
     assert_eq!(gateways(&scene.home()), [runtime(&scene.home()).pid]);
     drop(editors);
 }
 
 #[tokio::test]
-async fn a_call_that_the_gateway_died_over_is_unknown_and_a_read_is_asked_again() {
+async fn a_call_lost_with_the_gateway_is_unknown_and_a_read_is_retried() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.next(1, "resources/read", Act::Hang).await;
@@ -132,7 +132,7 @@ async fn an_answer_of_many_lines_is_one_line_for_the_editor() {
 }
 
 #[tokio::test]
-async fn it_ends_with_its_input_or_when_told_whatever_is_under_way() {
+async fn it_exits_at_end_of_input_or_on_a_signal_even_during_a_call() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -154,7 +154,7 @@ async fn it_ends_with_its_input_or_when_told_whatever_is_under_way() {
 }
 
 #[tokio::test]
-async fn without_a_gateway_to_start_it_stays_says_why_and_works_as_soon_as_there_is_one() {
+async fn if_no_gateway_can_be_started_it_says_why_and_works_as_soon_as_one_runs() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     scene.write("", "[upstreams.notes]\nurl = 7\n");

@@ -1,4 +1,4 @@
-//! What the gateway remembers of its upstreams across its own end.
+//! The gateway keeps what it knows of its upstreams across restarts.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ fn file(scene: &Scene) -> PathBuf {
     scene.home().join("data/catalogs/notes.json")
 }
 
-/// A gateway that was connected once, and is gone like its upstream.
+/// A gateway was connected once; now both it and its upstream are gone.
 async fn after_a_first_life(scene: &Scene) -> Upstream {
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -40,7 +40,7 @@ async fn an_editor_that_starts_while_everything_is_down_sees_its_tools() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_an_upstream_of_which_something_is_known() {
+async fn no_editor_waits_for_an_upstream_with_a_cached_catalog() {
     let scene = Scene::new();
     let upstream = after_a_first_life(&scene).await;
     let _silence = upstream.replace_by_silence();
@@ -56,7 +56,7 @@ async fn nobody_waits_for_an_upstream_of_which_something_is_known() {
 }
 
 #[tokio::test]
-async fn the_handshake_of_an_upstream_that_is_away_is_the_one_it_made() {
+async fn the_handshake_of_an_upstream_that_is_down_comes_from_the_cache() {
     let scene = Scene::new();
     let upstream = after_a_first_life(&scene).await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -72,7 +72,7 @@ async fn the_handshake_of_an_upstream_that_is_away_is_the_one_it_made() {
 }
 
 #[tokio::test]
-async fn a_damaged_memory_is_forgotten_and_made_anew() {
+async fn a_corrupt_catalog_file_is_ignored_and_rewritten() {
     let scene = Scene::new();
     let mut upstream = after_a_first_life(&scene).await;
     let whole = std::fs::read(file(&scene)).unwrap();
@@ -101,7 +101,7 @@ async fn another_address_is_another_server_and_shows_none_of_the_old_tools() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_written_costs_the_memory_and_no_call() {
+async fn an_unwritable_folder_loses_the_cache_but_no_call() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     std::fs::create_dir_all(scene.home().join("data")).unwrap();
@@ -114,7 +114,7 @@ async fn a_folder_that_cannot_be_written_costs_the_memory_and_no_call() {
 }
 
 #[tokio::test]
-async fn how_a_server_wants_to_be_spoken_to_is_found_out_once() {
+async fn the_version_of_a_server_is_detected_once() {
     let (scene, server) = (Scene::new(), EventsServer::start().await);
     let mut gateway = scene.gateway_to("", "notes", &server.url, "").await;
     gateway.until_connected("notes").await;
@@ -130,7 +130,7 @@ async fn how_a_server_wants_to_be_spoken_to_is_found_out_once() {
 }
 
 #[tokio::test]
-async fn what_was_found_out_of_a_server_is_found_out_again_when_it_holds_no_more() {
+async fn the_version_of_a_server_is_detected_again_when_it_has_changed() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.kill().await;

@@ -1,10 +1,10 @@
-//! What is hidden cannot be called: its upstream does not even hear of it.
+//! Hidden items cannot be called, and requests for them never reach the upstream.
 
 use super::*;
 
 const HIDING: &str = "tools.deny = [\"hang\"]\nprompts.deny = [\"secret_*\"]\nresources.deny = [\"shelf://secret_*\"]";
 
-/// Requests for hidden things, as they are written at `/mcp/notes` and, with a prefix, at `/mcp`.
+/// Requests for hidden items, as at `/mcp/notes` or, with a prefix, at `/mcp`.
 fn requests(prefix: &str) -> Vec<(&'static str, Value)> {
     let prompt = format!("{prefix}secret_one");
     let argument = json!({ "name": "a", "value": "b" });
@@ -28,7 +28,7 @@ fn requests(prefix: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What was said instead of an answer.
+/// The error message of an answer.
 fn refusal(answer: &Value) -> &str {
     let (error, result) = (&answer["error"]["message"], &answer["result"]);
     let text = error.as_str().or_else(|| result["content"][0]["text"].as_str());
@@ -37,8 +37,9 @@ fn refusal(answer: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
-    // Only one of the two, so that in the view of all nothing can stand in for what is hidden.
+async fn a_call_of_a_hidden_tool_is_refused_with_a_reason_and_never_sent() {
+    // Only one of the two upstreams, so that nothing in the view of all can replace the hidden
+    // items.
     let library = Library::open(HIDING, "[editors.local]\nupstreams.deny = [\"files\"]\n").await;
     let token = library.gateway.token();
     for (path, prefix) in [("/mcp/notes", ""), ("/mcp", "notes__")] {
@@ -66,7 +67,7 @@ async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_shown_beside_something_hidden_is_called_as_ever() {
+async fn visible_items_next_to_hidden_ones_can_be_called() {
     let library = Library::open(HIDING, "").await;
     let token = library.gateway.token();
     let (alone, all) =
@@ -89,7 +90,7 @@ async fn what_is_shown_beside_something_hidden_is_called_as_ever() {
 }
 
 #[tokio::test]
-async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is_hidden() {
+async fn a_refusal_names_the_editors_list_and_distinguishes_missing_from_hidden() {
     let editors = "[editors.cursor]\ntools.allow = [\"*__record\"]\nupstreams.deny = [\"files\"]\n";
     let library = Library::open("", editors).await;
     let cursor = library.gateway.add_editor("cursor").await;
@@ -116,7 +117,7 @@ async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is
 }
 
 #[tokio::test]
-async fn whoever_listens_without_a_session_is_not_promised_news_of_something_hidden() {
+async fn a_stateless_subscription_does_not_include_hidden_resources() {
     let library = Library::open(HIDING, "").await;
     let wanted = ["shelf://public_one", "shelf://secret_one"];
     let params = json!({ "notifications": { "resourceSubscriptions": wanted } });

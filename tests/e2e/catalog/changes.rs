@@ -26,7 +26,7 @@ fn shown(status: &Status, editor: &str) -> u32 {
 }
 
 #[tokio::test]
-async fn a_changed_list_is_told_to_exactly_those_who_see_another_one_and_costs_no_connection() {
+async fn a_changed_list_is_announced_to_affected_editors_only_without_reconnecting() {
     let library = Library::open("", "").await;
     let gateway = &library.gateway;
     let (cursor, zed) = (gateway.add_editor("cursor").await, gateway.add_editor("zed").await);
@@ -52,7 +52,7 @@ async fn a_changed_list_is_told_to_exactly_those_who_see_another_one_and_costs_n
     assert_eq!(shown(&after, "zed"), 8);
     assert!(!listed(&in_all, "tools/list").await.contains(&"notes__mirror".to_owned()));
 
-    // The next thing that happens is the first that the others hear.
+    // The next change is the first that the others are notified of.
     library.change("prompts.deny = [\"secret_one\"]", hiding);
     for news in [&mut another, &mut newer_of_another, &mut all, &mut notes] {
         assert_eq!(told(news).await, PROMPTS);
@@ -70,7 +70,7 @@ async fn a_changed_list_is_told_to_exactly_those_who_see_another_one_and_costs_n
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_and_is_hidden_is_no_news_to_whom_it_is_hidden_from() {
+async fn a_new_tool_is_not_announced_to_editors_it_is_hidden_from() {
     let hiding = "[editors.cursor]\ntools.deny = [\"*__extra\"]\n";
     let mut library = Library::open("", hiding).await;
     let cursor = library.gateway.add_editor("cursor").await;
@@ -79,7 +79,7 @@ async fn a_tool_that_comes_and_is_hidden_is_no_news_to_whom_it_is_hidden_from() 
     let mut seeing = library.session("/mcp", &local).await.listen(None).await;
     library.files.kill().await;
     library.gateway.until_down("files").await;
-    // It comes back without its prompts and resources, which is news to everybody.
+    // It comes back without its prompts and resources, which every editor is notified of.
     library.files.start_again_with(&["extra"]).await;
     assert_eq!(told(&mut blind).await, PROMPTS);
     assert_eq!(told(&mut seeing).await, PROMPTS);
@@ -93,7 +93,7 @@ async fn a_tool_that_comes_and_is_hidden_is_no_news_to_whom_it_is_hidden_from() 
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_turned_off_is_not_there_and_comes_back_when_it_is_turned_on() {
+async fn an_upstream_disappears_when_it_is_turned_off_and_returns_when_it_is_turned_on() {
     let library = Library::open("", "").await;
     let token = library.gateway.token();
     let all = library.session("/mcp", &token).await;
@@ -121,7 +121,7 @@ async fn an_upstream_that_is_turned_off_is_not_there_and_comes_back_when_it_is_t
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_added_with_what_is_remembered_of_it_is_news() {
+async fn adding_an_upstream_with_a_cached_catalog_is_announced() {
     let library = Library::open("", "").await;
     let all = library.session("/mcp", &library.gateway.token()).await;
     let remembered = library.scene.home().join("data/catalogs/notes.json");
@@ -134,7 +134,7 @@ async fn an_upstream_that_is_added_with_what_is_remembered_of_it_is_news() {
 }
 
 #[tokio::test]
-async fn names_that_lead_nowhere_are_warnings_until_they_lead_somewhere() {
+async fn names_that_match_nothing_are_warnings_until_they_match() {
     let editors = "[editors.curser]\nupstreams.deny = [\"flies\"]\ntools.deny = [\"hang\"]\n";
     let library = Library::open("", editors).await;
     let warnings = library.gateway.status().await.warnings;

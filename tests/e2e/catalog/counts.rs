@@ -1,4 +1,4 @@
-//! How much each editor is shown, wherever a person looks.
+//! The number of tools that each editor is shown, wherever it is displayed.
 
 use std::process::Output;
 
@@ -43,7 +43,7 @@ async fn what_each_editor_is_shown_is_counted_everywhere() {
 }
 
 #[tokio::test]
-async fn an_editor_that_is_shown_more_tools_than_it_can_use_is_told_of_in_a_hint() {
+async fn a_hint_names_an_editor_that_is_shown_more_tools_than_it_can_use() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.kill().await;

@@ -1,4 +1,9 @@
-//! Allow and deny lists: what each editor is shown, and what is kept from it.
+//! Catalogs: what each editor is shown, according to allow and deny lists.
+//!
+//! - [`views`], [`calls`]: what an editor sees, and what it can call
+//! - [`changes`]: lists that change while editors are connected
+//! - [`cache`]: what survives a restart of the gateway
+//! - [`counts`]: the number of tools per editor
 
 pub(crate) mod cache;
 mod calls;
@@ -16,7 +21,7 @@ use serde_json::{Value, json};
 
 const LATEST: &str = "2025-11-25";
 
-/// Two upstreams with prompts and resources, and a gateway with lists.
+/// Two upstreams with prompts and resources, and a gateway with allow and deny lists.
 struct Library {
     scene: Scene,
     notes: Upstream,
@@ -25,7 +30,7 @@ struct Library {
 }
 
 impl Library {
-    /// With `of_notes` in the entry of `notes`, and `editors` as the entries of editors.
+    /// With `of_notes` in the entry of `notes`, and `editors` as the editors' entries.
     async fn open(of_notes: &str, editors: &str) -> Self {
         let scene = Scene::new();
         let (notes, files) = (scene.upstream("notes").await, scene.upstream("files").await);
@@ -59,7 +64,7 @@ fn entries(notes: &Upstream, files: &Upstream, of_notes: &str, editors: &str) ->
     format!("{notes}{of_notes}\n{files}\n{editors}\n")
 }
 
-/// The items of a list, by what says which they are.
+/// The names or URIs of the items in a list.
 fn items(result: &Value) -> Vec<String> {
     let lists = ["tools", "prompts", "resources", "resourceTemplates"];
     let list = lists.iter().find_map(|list| result[list].as_array()).expect("a list");
@@ -82,7 +87,7 @@ async fn listed(wire: &Wire, method: &str) -> Vec<String> {
     }
 }
 
-/// All pages of a list, in single requests of 2026-07-28.
+/// All pages of a list, with stateless requests.
 async fn listed_newer(wire: &Wire, method: &str) -> Vec<String> {
     let (mut all, mut params) = (Vec::new(), json!({}));
     loop {
@@ -96,7 +101,7 @@ async fn listed_newer(wire: &Wire, method: &str) -> Vec<String> {
     }
 }
 
-/// A stream of 2024-11-05, and where to post.
+/// A 2024-11-05 stream, and a client for its post address.
 async fn open_events(library: &Library, path: &str, token: &str) -> (Events, Wire) {
     let answer = library.wire(path, token).send(Method::GET, None, "text/event-stream").await;
     assert_eq!(answer.status(), StatusCode::OK);
@@ -106,7 +111,7 @@ async fn open_events(library: &Library, path: &str, token: &str) -> (Events, Wir
     (events, wire)
 }
 
-/// A stream of news of 2026-07-28, for every list.
+/// A 2026-07-28 subscription to all lists.
 async fn listen_newer(library: &Library, path: &str, token: &str) -> Events {
     let wanted = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"];
     let wanted: Value = wanted.map(|list| (list.to_owned(), json!(true))).into_iter().collect();
@@ -118,7 +123,7 @@ async fn listen_newer(library: &Library, path: &str, token: &str) -> Events {
     news
 }
 
-/// What is told next.
+/// The method of the next notification.
 async fn told(news: &mut Events) -> String {
     let (_, told) = news.next().await.expect("the stream goes on");
     told["method"].as_str().expect("news have a method").to_owned()

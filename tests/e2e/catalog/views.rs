@@ -1,11 +1,11 @@
-//! What is in the lists of each editor, in both views, over every transport.
+//! The lists of each editor, in both views and over every transport.
 
 use super::*;
 
 const LISTS: [&str; 4] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 
-/// What is in a list over HTTP+SSE.
+/// The items of a list over HTTP+SSE.
 async fn listed_events(library: &Library, path: &str, token: &str, method: &str) -> Vec<String> {
     let (mut events, wire) = open_events(library, path, token).await;
     let posted = wire.post(&request(1, method, json!({}))).await;
@@ -89,7 +89,7 @@ async fn every_list_is_filtered_and_every_page_of_it() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_of_an_upstream_that_is_away_is_filtered_too() {
+async fn the_cached_catalog_of_an_upstream_that_is_down_is_filtered_too() {
     let of_notes = "tools.allow = [\"record\"]\nprompts.deny = [\"secret_*\"]";
     let mut library = Library::open(of_notes, "").await;
     library.notes.kill().await;
@@ -103,7 +103,7 @@ async fn what_is_remembered_of_an_upstream_that_is_away_is_filtered_too() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_an_editor_may_not_see_is_not_there_for_it() {
+async fn an_upstream_hidden_from_an_editor_does_not_exist_for_it() {
     let library = Library::open("", "[editors.cursor]\nupstreams.allow = [\"notes\"]\n").await;
     let cursor = library.gateway.add_editor("cursor").await;
     let hello = json!({
@@ -143,7 +143,7 @@ async fn an_upstream_that_an_editor_may_not_see_is_not_there_for_it() {
 }
 
 #[tokio::test]
-async fn a_resource_that_two_offer_belongs_to_the_one_that_the_editor_sees() {
+async fn a_resource_offered_twice_belongs_to_the_upstream_that_the_editor_sees() {
     let library = Library::open("", "[editors.cursor]\nupstreams.deny = [\"files\"]\n").await;
     let cursor = library.gateway.add_editor("cursor").await;
     let read = request(1, "resources/read", json!({ "uri": "shelf://public_one" }));

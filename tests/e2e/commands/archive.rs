@@ -1,4 +1,4 @@
-//! Bug reports, and leaving.
+//! Archives for bug reports, and uninstalling.
 
 use evermoor_tests::Scene;
 

@@ -1,4 +1,4 @@
-//! The doctor: well, ill, and put right.
+//! `evermoor doctor`: on a healthy machine, on one with problems, and after repairs.
 
 use evermoor_core::api::Check;
 use evermoor_tests::Scene;
@@ -13,7 +13,7 @@ fn check(data: &Value, id: &str) -> Check {
 }
 
 #[tokio::test]
-async fn on_a_machine_that_is_well_everything_is_in_order() {
+async fn on_a_healthy_machine_everything_is_in_order() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -30,7 +30,7 @@ async fn on_a_machine_that_is_well_everything_is_in_order() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_away_is_told_with_how_far_one_came_and_what_to_do() {
+async fn an_unreachable_upstream_is_reported_with_the_failing_step_and_what_to_do() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -50,7 +50,7 @@ async fn an_upstream_that_is_away_is_told_with_how_far_one_came_and_what_to_do()
 }
 
 #[tokio::test]
-async fn without_a_gateway_the_doctor_looks_itself_and_starts_one() {
+async fn without_a_gateway_the_doctor_checks_by_itself_and_starts_one() {
     let scene = Scene::new();
     scene.configure("", &[]);
     let looked = evermoor(&scene.home(), &["doctor", "--json"]).await;
@@ -66,7 +66,7 @@ async fn without_a_gateway_the_doctor_looks_itself_and_starts_one() {
 }
 
 #[tokio::test]
-async fn a_port_of_somebody_else_and_a_mistake_in_the_file_are_told() {
+async fn a_port_in_use_and_a_configuration_error_are_reported() {
     let scene = Scene::new();
     let squatter = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = squatter.local_addr().unwrap();
@@ -81,7 +81,7 @@ async fn a_port_of_somebody_else_and_a_mistake_in_the_file_are_told() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_that_others_can_read_are_closed_by_the_doctor() {
+async fn the_doctor_makes_files_private_that_others_can_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;

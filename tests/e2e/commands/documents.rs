@@ -1,4 +1,4 @@
-//! What README.md and docs/ show of a terminal is what a reader gets.
+//! The terminal output in README.md and docs/ is what the commands print.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_the_documents_show_of_a_terminal_is_what_the_commands_print() {
+async fn terminal_output_in_the_documents_matches_the_commands() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     for page in ["README.md", "docs/getting-started.md"] {
@@ -31,14 +31,14 @@ async fn what_the_documents_show_of_a_terminal_is_what_the_commands_print() {
     }
 }
 
-/// A demonstration takes half a minute, so the one test that runs it asks this, too.
+/// The demonstration takes half a minute, so its only test also checks this.
 pub(super) fn assert_the_readme_shows_a_part_of(demonstration: &str) {
     let shown = blocks("README.md", "text").remove(0);
     let (shown, played) = (without_figures(&shown), without_figures(demonstration));
     assert!(played.contains(&shown), "README.md shows:\n{shown}\nIt is:\n{played}");
 }
 
-/// The text without what differs from run to run: numbers, units and spaces.
+/// The text without what differs between runs: numbers, units and spaces.
 fn without_figures(text: &str) -> String {
     let word = |word: &str| match word {
         "s" | "ms" => None,

@@ -1,4 +1,4 @@
-//! Entries of the configuration that are added, removed and turned off by a command.
+//! Configuration entries that commands add, remove and turn off.
 
 use evermoor_tests::Scene;
 

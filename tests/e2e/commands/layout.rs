@@ -1,11 +1,11 @@
-//! How it looks: in a narrow and in a wide terminal, without colours, and in a pipe.
+//! The layout of command output: in narrow and wide terminals, without colours, and in a pipe.
 
 use evermoor_tests::Scene;
 use evermoor_tests::scene::entry;
 
 use super::{evermoor, evermoor_among, json, text};
 
-/// A gateway with one upstream that is there and one that is not, under a long name.
+/// A gateway with one connected upstream and one unreachable upstream with a long name.
 async fn scene()
 -> (Scene, evermoor_tests::fakes::upstream::Upstream, evermoor_tests::gateway::Gateway) {
     let scene = Scene::new();
@@ -27,7 +27,7 @@ async fn no_line_is_wider_than_the_terminal() {
             let columns = width.to_string();
             let said = evermoor_among(&scene.home(), arguments, &[("COLUMNS", &columns)]).await;
             let said = text(&said.stdout);
-            // An address that a person copies is never cut.
+            // Addresses are never truncated, so that people can copy them.
             let wide = said.lines().find(|line| {
                 line.chars().count() > width
                     && !line.starts_with("Endpoint")
@@ -65,7 +65,7 @@ async fn a_pipe_gets_no_colours_and_a_terminal_gets_them_unless_it_says_otherwis
             command.env("TERM", "xterm").stdout(std::process::Stdio::piped());
             command.output().await.ok().map(|output| text(&output.stdout))
         };
-        // A system without `script` has no terminal to lend.
+        // `script` provides the terminal; skip the rest where it is missing.
         let Some(seen) = in_terminal("evermoor status").await else { return };
         assert!(seen.contains("\x1b["), "{seen:?}");
         for plain in ["evermoor status --no-color", "NO_COLOR=1 evermoor status"] {
@@ -76,7 +76,7 @@ async fn a_pipe_gets_no_colours_and_a_terminal_gets_them_unless_it_says_otherwis
 }
 
 #[tokio::test]
-async fn quiet_leaves_out_what_is_no_data() {
+async fn quiet_prints_data_only() {
     let (scene, _notes, _gateway) = scene().await;
     let paused = evermoor(&scene.home(), &["pause", "notes", "-q"]).await;
     assert_eq!((text(&paused.stdout), text(&paused.stderr)), (String::new(), String::new()));

@@ -42,7 +42,7 @@ async fn the_gateway_is_replaced_by_a_new_one_and_editors_stay() {
 }
 
 #[tokio::test]
-async fn every_upstream_is_connected_anew() {
+async fn every_upstream_can_be_reconnected() {
     let scene = Scene::new();
     let (one, other) = (scene.upstream("one").await, scene.upstream("other").await);
     let gateway = scene.gateway(&[&one, &other]).await;
@@ -55,7 +55,7 @@ async fn every_upstream_is_connected_anew() {
 }
 
 #[tokio::test]
-async fn a_watched_status_tells_every_change() {
+async fn a_watched_status_prints_every_change() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

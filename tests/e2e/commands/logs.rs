@@ -1,4 +1,4 @@
-//! The log: on the disk, in the control API and in the terminal, without secrets.
+//! The log: on disk, in the control API and in the terminal, without secrets.
 
 use evermoor_core::api::LogLine;
 use evermoor_tests::Scene;
@@ -19,7 +19,7 @@ async fn until_logged(scene: &Scene, part: &str) {
 }
 
 #[tokio::test]
-async fn what_happens_to_an_upstream_is_found_in_the_log() {
+async fn changes_of_an_upstream_are_in_the_log() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -66,7 +66,7 @@ async fn the_log_is_followed_and_can_be_read_when_no_gateway_runs() {
     assert!(!read.stdout.is_empty());
 }
 
-/// A secret that a program prints and one that stands in an address.
+/// A secret that a program prints, and one in a URL.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn no_secret_gets_into_the_log() {

@@ -1,4 +1,10 @@
-//! The commands of a person, through the real binary.
+//! The command line, through the real binary.
+//!
+//! - [`lifecycle`], [`settings`], [`entries`]: the gateway, its service and its configuration
+//! - [`doctor`], [`logs`], [`archive`]: finding and reporting problems
+//! - [`editors`]: `evermoor setup`
+//! - [`secrets`]: the keychain and importing servers
+//! - [`layout`], [`documents`]: what the output looks like
 
 mod archive;
 mod doctor;
@@ -24,13 +30,13 @@ async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
     evermoor_among(home, arguments, &[]).await
 }
 
-/// With these variables.
+/// The same with these environment variables.
 async fn evermoor_among(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = programs::evermoor(home);
     command.args(arguments).envs(variables.iter().copied()).output().await.unwrap()
 }
 
-/// What a command printed as JSON, which says its form.
+/// The JSON that a command printed, with its format version checked.
 fn json(output: &Output) -> Value {
     let data: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(data["schema"], 1, "{data}");
@@ -52,7 +58,7 @@ async fn with_nothing_configured_a_newcomer_can_make_a_call() {
 }
 
 #[tokio::test]
-async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
+async fn status_reports_in_text_json_and_exit_code() {
     let scene = Scene::new();
     let absent = evermoor(&scene.home(), &["status"]).await;
     assert_eq!(absent.status.code(), Some(3));
@@ -80,7 +86,7 @@ async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
 }
 
 #[tokio::test]
-async fn a_second_gateway_says_that_there_is_one_and_ends_well() {
+async fn a_second_gateway_says_that_one_is_running_and_exits_successfully() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let second = evermoor(&scene.home(), &["serve"]).await;
@@ -137,7 +143,7 @@ async fn a_mistyped_command_is_a_usage_error() {
 }
 
 #[tokio::test]
-async fn the_demonstration_plays_to_its_end() {
+async fn the_demonstration_runs_to_its_end() {
     let scene = Scene::new();
     let demo = evermoor(&scene.home(), &["demo"]).await;
     let said = text(&demo.stdout);

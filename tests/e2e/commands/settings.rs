@@ -50,13 +50,14 @@ async fn an_editor_of_the_persons_choice_is_opened_and_what_it_wrote_is_checked(
     assert_eq!(nobody.status.code(), Some(2), "nothing is opened where there is no terminal");
 }
 
-/// Where no manager runs, the file is written and nothing is started, and both is said.
+/// Without a service manager, the unit file is written, nothing is started, and the output says
+/// both.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_service_is_written_and_removed_where_nobody_can_start_it() {
+async fn a_service_file_is_written_and_removed_without_a_service_manager() {
     let scene = Scene::new();
     let file = scene.path("person/.config/systemd/user/evermoor.service");
-    // Without the bus of a session, and without systemd's tools, there is no manager.
+    // Without a session bus and systemd's tools there is no service manager.
     let alone = [("PATH", ""), ("XDG_RUNTIME_DIR", ""), ("DBUS_SESSION_BUS_ADDRESS", "")];
     let asked = evermoor_among(&scene.home(), &["service", "status", "--json"], &alone).await;
     assert_eq!(json(&asked)["state"], "notInstalled");

@@ -1,4 +1,4 @@
-//! The calls that people are shown: who, what, how it ended, how long it took; never what was said.
+//! The list of calls that people see: who, what, outcome and duration, but never the content.
 
 use evermoor_core::api::{CallOutcome, Latency, RecentCall, RecentCalls};
 use evermoor_tests::Scene;
@@ -22,7 +22,7 @@ async fn followed(gateway: &Gateway) -> Events {
     events
 }
 
-/// The next call that is told live.
+/// The next call on the live stream.
 async fn told(events: &mut Events) -> RecentCall {
     loop {
         let (_, event) = events.next().await.unwrap();
@@ -33,7 +33,7 @@ async fn told(events: &mut Events) -> RecentCall {
 }
 
 #[tokio::test]
-async fn every_call_is_told_with_its_editor_its_upstream_and_its_end() {
+async fn every_call_is_listed_with_its_editor_upstream_and_outcome() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -70,7 +70,7 @@ async fn every_call_is_told_with_its_editor_its_upstream_and_its_end() {
 }
 
 #[tokio::test]
-async fn calls_are_told_as_they_end_and_say_how_long_they_were_held() {
+async fn calls_are_streamed_as_they_end_with_the_time_they_were_held() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -92,7 +92,7 @@ async fn calls_are_told_as_they_end_and_say_how_long_they_were_held() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_lost_given_back_or_cancelled_is_told_as_what_it_was() {
+async fn lost_unsent_and_cancelled_calls_are_listed_as_such() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway_with("hold = 0\n", &[&upstream]).await;

@@ -1,4 +1,4 @@
-//! Who is connected at this moment.
+//! The list of connected editors.
 
 use evermoor_core::api::{ClientTransport, ConnectedClient};
 use evermoor_tests::Scene;
@@ -12,7 +12,7 @@ async fn until_attached(gateway: &Gateway, number: usize) -> Vec<ConnectedClient
 }
 
 #[tokio::test]
-async fn an_editor_is_listed_with_what_it_is_and_how_it_speaks() {
+async fn an_editor_is_listed_with_its_name_and_transport() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -34,7 +34,7 @@ async fn an_editor_is_listed_with_what_it_is_and_how_it_speaks() {
 }
 
 #[tokio::test]
-async fn an_editor_without_a_session_is_listed_once_however_often_it_asks() {
+async fn a_stateless_editor_is_listed_once() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp");
@@ -46,7 +46,7 @@ async fn an_editor_without_a_session_is_listed_once_however_often_it_asks() {
 }
 
 #[tokio::test]
-async fn an_editor_that_says_goodbye_is_gone_and_one_over_events_is_gone_with_its_stream() {
+async fn an_editor_leaves_the_list_when_its_session_or_its_stream_ends() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp").initialized("2025-06-18", json!({})).await;

@@ -1,8 +1,12 @@
-//! The control API and the dashboard's door.
+//! The control API, and access to the dashboard.
+//!
+//! - [`access`]: tokens
+//! - [`activity`], [`attached`], [`upstreams`]: what the dashboard shows
+//! - [`settings`], [`welcome`]: what a person changes
 
+mod access;
 mod activity;
 mod attached;
-mod door;
 mod settings;
 mod upstreams;
 mod welcome;
@@ -23,7 +27,7 @@ async fn until(states: &mut States, wanted: impl Fn(&UpstreamState) -> bool) -> 
 }
 
 #[tokio::test]
-async fn the_stream_of_states_begins_with_now_and_tells_every_change() {
+async fn the_state_stream_begins_with_the_current_state_and_sends_every_change() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -38,7 +42,7 @@ async fn the_stream_of_states_begins_with_now_and_tells_every_change() {
 }
 
 #[tokio::test]
-async fn a_person_can_have_a_connection_made_anew() {
+async fn a_person_can_request_a_reconnect() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -67,7 +71,7 @@ async fn a_person_can_have_a_connection_made_anew() {
 }
 
 #[tokio::test]
-async fn a_browser_gets_in_by_a_link_that_works_once() {
+async fn a_browser_signs_in_with_a_one_time_link() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let made =
@@ -91,7 +95,7 @@ async fn a_browser_gets_in_by_a_link_that_works_once() {
 }
 
 #[tokio::test]
-async fn the_dashboard_is_served_with_a_strict_policy_and_knows_nothing_by_itself() {
+async fn the_dashboard_is_served_with_a_strict_policy_and_without_data() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let page = http().get(&gateway.origin).send().await.unwrap();

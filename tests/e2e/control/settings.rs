@@ -1,4 +1,5 @@
-//! What a person sets through the gateway stands in `config.toml`, with everything else as it was.
+//! Settings changed through the gateway are written to `config.toml`, and nothing else in the file
+//! changes.
 
 use evermoor_core::api::{NotificationLevel, Settings, UpstreamState};
 use evermoor_tests::Scene;
@@ -13,7 +14,7 @@ async fn change(gateway: &Gateway, change: Value) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn a_setting_is_written_beside_its_comment_and_holds_at_once() {
+async fn a_setting_is_written_next_to_its_comment_and_applied_at_once() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let entries =
@@ -49,7 +50,7 @@ async fn a_setting_is_written_beside_its_comment_and_holds_at_once() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_with_its_line_and_changes_nothing() {
+async fn an_invalid_setting_is_refused_with_its_line_and_changes_nothing() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let before = gateway.config();
@@ -96,7 +97,7 @@ async fn an_upstream_is_turned_off_and_on_again() {
 }
 
 #[tokio::test]
-async fn an_application_is_added_by_its_preset_and_taken_out_again() {
+async fn an_application_is_added_by_its_preset_and_removed_again() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -119,7 +120,7 @@ async fn an_application_is_added_by_its_preset_and_taken_out_again() {
 }
 
 #[tokio::test]
-async fn a_changed_port_is_moved_to_when_a_person_says_so_and_never_to_one_that_is_taken() {
+async fn the_gateway_moves_to_a_changed_port_on_request_and_never_to_one_in_use() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! The page of one upstream: what it offers, a call to try, and how it fared.
+//! The page of one upstream: what it offers, a test call, and its history.
 
 use evermoor_core::api::{CatalogListing, TrialCallResult};
 #[cfg(unix)]
@@ -53,7 +53,7 @@ async fn what_a_pattern_hides_says_so_and_a_switch_is_refused() {
 }
 
 #[tokio::test]
-async fn a_tool_is_tried_on_the_way_that_editors_take() {
+async fn a_test_call_takes_the_same_path_as_an_editors_call() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -89,7 +89,7 @@ fn states(spans: &[TimelineSpan]) -> Vec<TimelineState> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_timeline_has_every_state_and_the_time_when_nobody_watched() {
+async fn the_timeline_has_every_state_and_the_gaps_without_a_gateway() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -114,7 +114,7 @@ async fn the_timeline_has_every_state_and_the_time_when_nobody_watched() {
 }
 
 #[tokio::test]
-async fn outages_are_told_as_a_report_to_paste() {
+async fn outages_are_exported_as_a_report_to_paste() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

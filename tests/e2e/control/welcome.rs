@@ -1,11 +1,11 @@
-//! The first run: offered once, and ended by a real conversation with the endpoint.
+//! The first run: offered once, and completed by a real request to the endpoint.
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
 use http::Method;
 
 #[tokio::test]
-async fn whoever_has_a_configuration_is_not_welcomed_and_a_welcome_is_remembered() {
+async fn the_first_run_is_offered_once_and_only_without_a_configuration() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let status = gateway.status().await;
@@ -23,7 +23,7 @@ async fn a_gateway_that_the_system_runs_says_so() {
 }
 
 #[tokio::test]
-async fn the_gateway_tries_itself_as_an_editor_would() {
+async fn the_gateway_tests_itself_as_an_editor_would() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

@@ -1,4 +1,4 @@
-//! Calls of 2026-07-28 to an upstream that asks in the middle of its work.
+//! 2026-07-28 calls to an upstream that needs input in the middle of its work.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-/// A program that asks, behind a gateway.
+/// A stdio upstream that asks for input, behind a gateway.
 async fn asking(scene: &Scene) -> (Program, Gateway, Wire) {
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let gateway = scene.gateway_of("", &program.entry()).await;
@@ -25,7 +25,7 @@ fn ask(extra: Value) -> Value {
     params
 }
 
-/// The same call with an answer to what it needed.
+/// The same call with the input it needed.
 fn back(needed: &Value, name: &str) -> Value {
     let answer = json!({ "action": "accept", "content": { "name": name } });
     ask(json!({ "requestState": needed["requestState"], "inputResponses": { "answer": answer } }))
@@ -40,7 +40,7 @@ async fn needed(wire: &Wire) -> Value {
 }
 
 #[tokio::test]
-async fn an_editor_that_comes_back_with_the_answer_goes_on_with_the_same_call() {
+async fn an_editor_that_returns_with_the_input_continues_the_same_call() {
     let scene = Scene::new();
     let (_program, _gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -51,7 +51,7 @@ async fn an_editor_that_comes_back_with_the_answer_goes_on_with_the_same_call() 
 }
 
 #[tokio::test]
-async fn a_state_is_good_once_and_for_its_own_call_only() {
+async fn a_request_state_works_once_and_only_for_its_own_call() {
     let scene = Scene::new();
     let (_program, _gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -64,7 +64,7 @@ async fn a_state_is_good_once_and_for_its_own_call_only() {
 }
 
 #[tokio::test]
-async fn a_state_that_a_gateway_took_with_it_is_never_a_second_call() {
+async fn a_request_state_of_an_earlier_gateway_never_repeats_the_call() {
     let scene = Scene::new();
     let (program, mut gateway, wire) = asking(&scene).await;
     let needed = needed(&wire).await;
@@ -77,7 +77,7 @@ async fn a_state_that_a_gateway_took_with_it_is_never_a_second_call() {
     assert_eq!(result["_meta"]["dev.evermoor/outcome"]["outcome"], "unknown", "{result}");
     let why = result["content"][0]["text"].as_str().unwrap();
     assert!(why.contains("may or may not have been executed"), "{why}");
-    assert_eq!(program.lives(), 2);
+    assert_eq!(program.starts(), 2);
 }
 
 #[tokio::test]

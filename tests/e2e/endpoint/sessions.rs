@@ -1,4 +1,4 @@
-//! Editors that shake hands: streams of news, broken streams, cancellation, batches.
+//! Editors with sessions: notification streams, broken streams, cancellation, batches.
 
 use evermoor_tests::Scene;
 use evermoor_tests::conformance::{Era, Fixture};
@@ -16,7 +16,7 @@ fn call(id: u64, tool: &str, nonce: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_upstream_that_comes_back_with_other_tools_is_news() {
+async fn an_upstream_that_comes_back_with_other_tools_is_announced() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -35,7 +35,7 @@ async fn an_upstream_that_comes_back_with_other_tools_is_news() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_comes_back_as_it_was_is_no_news() {
+async fn an_upstream_that_comes_back_unchanged_is_not_announced() {
     let scene = Scene::new();
     let (mut notes, mut files) = (scene.upstream("notes").await, scene.upstream("files").await);
     let gateway = scene.gateway(&[&notes, &files]).await;
@@ -50,14 +50,14 @@ async fn an_upstream_that_comes_back_as_it_was_is_no_news() {
     files.kill().await;
     gateway.until_down("files").await;
     files.start_again_with(&["extra"]).await;
-    // The first thing that is told is of the second one: its list is read, and the other's not.
+    // The first notification is about `files`: the list of `notes` is unchanged.
     news.next().await.unwrap();
     let listed = all.post(&request(1, "tools/list", json!({}))).await;
     assert!(listed.last()["result"]["tools"].to_string().contains("files__extra"));
 }
 
 #[tokio::test]
-async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next() {
+async fn a_notification_stream_resumes_at_the_next_gateway() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -67,7 +67,7 @@ async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next(
     gateway.process.kill().await;
     let gateway = evermoor_tests::gateway::Gateway::start(&scene.home()).await;
     gateway.until_connected("notes").await;
-    // The address may be another one; the session is the same.
+    // The new gateway may have another address; the session is the same.
     let wire = wire.at(&gateway, "/mcp/notes");
     let mut news = wire.listen(Some("n.00000000.7")).await;
     let (_, told) = news.next().await.unwrap();
@@ -77,7 +77,7 @@ async fn a_stream_of_news_that_broke_with_the_gateway_is_taken_up_with_the_next(
 }
 
 #[tokio::test]
-async fn a_call_whose_stream_broke_is_taken_up_and_its_answer_comes_once() {
+async fn a_broken_call_stream_resumes_and_its_answer_comes_once() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     upstream.next(1, "tools/call", Act::Wait { millis: 11_000 }).await;
@@ -101,11 +101,11 @@ async fn a_call_whose_stream_broke_is_taken_up_and_its_answer_comes_once() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_gateway_died_over_still_gets_its_one_honest_answer() {
+async fn a_call_lost_with_the_gateway_still_gets_one_honest_answer() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp").initialized(LATEST, json!({})).await;
-    // An id as another life of the gateway gave it: call 7, of the tool `record`.
+    // An event id from an earlier gateway process: call 7, of the tool `record`.
     let id = "c.00000000.3.1.WzcsInJlY29yZCIsdHJ1ZV0";
     let (_, answer) = wire.listen(Some(id)).await.next().await.unwrap();
     assert_eq!(answer["id"], 7);
@@ -115,7 +115,7 @@ async fn a_call_that_the_gateway_died_over_still_gets_its_one_honest_answer() {
 }
 
 #[tokio::test]
-async fn a_second_stream_of_news_is_refused_and_the_first_goes_on() {
+async fn a_second_notification_stream_is_refused_and_the_first_continues() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -143,7 +143,7 @@ async fn a_call_that_is_cancelled_while_it_waits_is_never_sent() {
     let mut waiting = JoinSet::new();
     waiting.spawn(async move { held.post(&message).await });
     let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
-    // The cancellation may overtake the call; it is repeated until the call has ended.
+    // The cancellation may overtake the call, so it is repeated until the call has ended.
     let answer = loop {
         assert_eq!(wire.post(&gone).await.status, StatusCode::ACCEPTED);
         if let Some(answer) = waiting.try_join_next() {
@@ -183,7 +183,7 @@ async fn fifty_clients_with_the_same_ids_each_get_their_own_answers() {
 }
 
 #[tokio::test]
-async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
+async fn batches_are_accepted_only_in_the_version_that_allows_them() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -208,7 +208,7 @@ async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
 }
 
 #[tokio::test]
-async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want() {
+async fn a_call_stream_carries_no_log_messages_that_its_editor_did_not_ask_for() {
     let (scene, fixture) = (Scene::new(), Fixture::start(Era::SESSIONS).await);
     let gateway = scene.gateway_to("", "fixture", &fixture.url, "").await;
     gateway.until_connected("fixture").await;
@@ -219,13 +219,13 @@ async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want
         assert_eq!(answer.last()["result"]["content"][0]["text"], "Logged.");
         answer.messages.iter().filter(|(_, told)| told["method"] == "notifications/message").count()
     };
-    // The upstream serves both, so it is told what the more curious one wants.
+    // The upstream serves both, so it gets the more detailed of the two levels.
     assert_eq!(logs("debug").await, 3);
     assert_eq!(logs("error").await, 0);
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_over_and_others_go_on() {
+async fn ending_a_session_does_not_affect_others() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let (one, other) = (

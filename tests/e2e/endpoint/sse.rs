@@ -1,4 +1,4 @@
-//! Editors of 2024-11-05, over HTTP+SSE.
+//! 2024-11-05 editors, over HTTP+SSE.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -7,7 +7,7 @@ use evermoor_tests::gateway::Gateway;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// Opens a stream and learns where to post.
+/// Opens a stream and reads the address for posts from it.
 async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
     let answer = Wire::to(gateway, path).send(Method::GET, None, "text/event-stream").await;
     assert_eq!(answer.status(), StatusCode::OK);
@@ -16,14 +16,14 @@ async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
     (events, Wire::to(gateway, &address))
 }
 
-/// Posts a message, and reads what comes on the stream.
+/// Posts a message and reads the answer from the stream.
 async fn ask(events: &mut Events, wire: &Wire, message: Value) -> Value {
     assert_eq!(wire.post(&message).await.status, StatusCode::ACCEPTED);
     events.next().await.unwrap().1
 }
 
 #[tokio::test]
-async fn an_editor_of_2024_works_and_hears_the_news_on_its_one_stream() {
+async fn a_2024_11_05_editor_works_and_gets_notifications_on_its_stream() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -63,7 +63,7 @@ async fn a_session_ends_with_its_stream() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_has_cancelled_no_call() {
+async fn a_broken_stream_cancels_no_call() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.next(1, "tools/call", Act::Wait { millis: 300 }).await;

@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28: each request speaks for itself.
+//! 2026-07-28 editors: each request is self-contained.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
@@ -44,7 +44,7 @@ async fn a_call_needs_no_session() {
 }
 
 #[tokio::test]
-async fn a_request_whose_halves_disagree_is_refused() {
+async fn a_request_whose_headers_contradict_its_body_is_refused() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let wire = Wire::to(&gateway, "/mcp");
@@ -70,7 +70,7 @@ async fn a_request_whose_halves_disagree_is_refused() {
 }
 
 #[tokio::test]
-async fn whoever_listens_hears_what_it_asked_for_for_as_long_as_it_listens() {
+async fn a_subscription_gets_what_it_asked_for_until_it_ends() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -92,7 +92,7 @@ async fn whoever_listens_hears_what_it_asked_for_for_as_long_as_it_listens() {
 }
 
 #[tokio::test]
-async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
+async fn disconnecting_cancels_a_stateless_call_but_not_one_in_a_session() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -110,7 +110,7 @@ async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
         }
         hanging_up.shutdown().await;
     }
-    // It was sent after the other one, and takes as long.
+    // It was sent after the cancelled call, and takes as long.
     upstream.until_executed("goes on").await;
     assert_eq!(upstream.ledger.executions("cancelled"), 0);
 }

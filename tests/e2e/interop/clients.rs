@@ -1,4 +1,4 @@
-//! Clients that other people made, over HTTP with a token and over `evermoor connect`.
+//! Third-party clients, over HTTP with a token and over `evermoor connect`.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream::Upstream;
@@ -6,7 +6,7 @@ use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::client_reports::{
     Seen, TypeScript, claude, typescript_over_http, typescript_over_stdio,
 };
-use evermoor_tests::peers::rmcp_client::{Greeting, rust_over_http, rust_over_stdio};
+use evermoor_tests::peers::rmcp_client::{Handshake, rust_over_http, rust_over_stdio};
 
 async fn stage(scene: &Scene) -> (Upstream, Gateway) {
     let upstream = scene.upstream("notes").await;
@@ -38,27 +38,27 @@ async fn the_second_typescript_sdk_works_when_it_asks_for_the_newest_revision() 
     typescript_works(TypeScript::SecondNegotiating).await;
 }
 
-async fn rust_works(greeting: Greeting) {
+async fn rust_works(handshake: Handshake) {
     let scene = Scene::new();
     let (upstream, gateway) = stage(&scene).await;
-    assert_eq!(rust_over_http(greeting, &gateway).await, Seen::wanted());
-    assert_eq!(rust_over_stdio(greeting, &gateway).await, Seen::wanted());
+    assert_eq!(rust_over_http(handshake, &gateway).await, Seen::wanted());
+    assert_eq!(rust_over_stdio(handshake, &gateway).await, Seen::wanted());
     assert_eq!(upstream.ledger.executions("third party"), 2);
 }
 
 #[tokio::test]
 async fn the_rust_sdk_works() {
-    rust_works(Greeting::Initialize).await;
+    rust_works(Handshake::Initialize).await;
 }
 
 #[tokio::test]
 async fn the_rust_sdk_works_when_it_asks_for_the_newest_revision() {
-    rust_works(Greeting::Ask).await;
+    rust_works(Handshake::Ask).await;
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn claude_code_takes_the_gateway_and_finds_it_healthy() {
+async fn claude_code_accepts_the_gateway_and_finds_it_healthy() {
     let scene = Scene::new();
     let (_upstream, gateway) = stage(&scene).await;
     let home = scene.path("claude");

@@ -1,4 +1,8 @@
-//! Clients and servers that other people made, the SDKs, and MCP's conformance suite.
+//! Third-party clients and servers, the SDKs, and MCP's conformance suite.
+//!
+//! - [`servers`], [`clients`]: third-party programs on one side of the gateway
+//! - [`sdks`]: SDKs on both sides
+//! - [`conformance`]: MCP's conformance suite
 
 pub(crate) mod clients;
 pub(crate) mod conformance;

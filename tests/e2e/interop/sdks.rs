@@ -1,24 +1,24 @@
-//! Editors and servers that other people's SDKs are, each with each, through the gateway.
+//! Editors and servers built with each SDK, in every combination, through the gateway.
 //!
-//! One of them knows sessions alone, the others speak 2026-07-28 when they are asked to. So both eras meet
-//! on either side, and nobody here was written with Evermoor in mind.
+//! One SDK only supports sessions; the others speak 2026-07-28 when asked to. So both kinds occur
+//! on either side, and none of them was written with Evermoor in mind.
 
 use evermoor_tests::Scene;
-use evermoor_tests::interop::{Door, Sdk, Seen, Server, look};
+use evermoor_tests::interop::{Route, Sdk, Seen, Server, look};
 
 async fn meet(editor: Sdk, sdk: Sdk) {
     let scene = Scene::new();
     let server = Server::start(&scene, sdk);
     let gateway = scene.gateway_of("", &server.entry()).await;
     gateway.until_connected("peer").await;
-    for (door, nonce) in [(Door::Http, "over http"), (Door::Shim, "over the shim")] {
+    for (route, nonce) in [(Route::Http, "over http"), (Route::Shim, "over the shim")] {
         let mut wanted = Seen::wanted(nonce);
-        // The package for Python does not declare logging any more, so no session can set a level.
+        // The Python package no longer declares logging, so a session cannot set a level.
         if (editor, sdk) == (Sdk::FirstTypeScript, Sdk::Python) {
             wanted.logged = None;
         }
-        assert_eq!(look(editor, door, &gateway, nonce).await, wanted, "{door:?}");
-        assert_eq!(server.ledger.executions(nonce), 1, "{door:?}");
+        assert_eq!(look(editor, route, &gateway, nonce).await, wanted, "{route:?}");
+        assert_eq!(server.ledger.executions(nonce), 1, "{route:?}");
         server.ledger.until_executed(&format!("cancelled {nonce}")).await;
     }
 }

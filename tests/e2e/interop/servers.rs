@@ -1,7 +1,7 @@
-//! Other people's servers and clients.
+//! Third-party servers and clients.
 //!
-//! Each server is given to the gateway as a bare address or a bare command. It is killed and started
-//! again, and forgets everything; its editor must not notice, and nothing may run twice.
+//! The gateway gets a bare address or a bare command. The server is killed and started again
+//! without its state; its editor must not notice, and nothing may run twice.
 
 use std::sync::Arc;
 
@@ -11,40 +11,40 @@ use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::{Maker, Over, Remote, inspector, python_client};
 use serde_json::{Value, json};
 
-/// A server behind a gateway, connected, with an editor that has called it.
+/// A server behind a gateway, connected, and an editor that has called it.
 async fn behind_a_gateway(scene: &Scene, maker: Maker, over: Over) -> (Remote, Gateway, Editor) {
     let server = Remote::start(scene, maker, over).await;
     let gateway = scene.gateway_of("", &server.entry()).await;
     gateway.until_connected("peer").await;
     let mut editor = gateway.editor("/mcp/peer").await;
-    server.errand.run(&mut editor, "before").await;
+    server.recorder.run(&mut editor, "before").await;
     (server, gateway, editor)
 }
 
-/// It dies, is called, and comes back without a memory of anything.
+/// The server dies, is called, and comes back without its state.
 async fn dies_and_comes_back(maker: Maker, over: Over) {
     let scene = Scene::new();
     let (mut server, gateway, mut editor) = behind_a_gateway(&scene, maker, over).await;
-    let errand = Arc::clone(&server.errand);
+    let recorder = Arc::clone(&server.recorder);
     server.kill().await;
     gateway.until_down("peer").await;
-    tokio::join!(errand.run(&mut editor, "held"), server.start_again());
-    errand.run(&mut editor, "after").await;
+    tokio::join!(recorder.run(&mut editor, "held"), server.start_again());
+    recorder.run(&mut editor, "after").await;
     for nonce in ["before", "held", "after"] {
-        assert_eq!(errand.executions(nonce), 1, "{nonce}");
+        assert_eq!(recorder.executions(nonce), 1, "{nonce}");
     }
 }
 
-/// Somebody else ends the session, and the server lives on.
+/// The session is ended from outside while the server keeps running.
 async fn forgets_the_session(maker: Maker) {
     let scene = Scene::new();
     let over = Over::StreamableHttp;
     let (mut server, _gateway, mut editor) = behind_a_gateway(&scene, maker, over).await;
     let session = server.session().await;
     server.end_session(&session).await;
-    server.errand.run(&mut editor, "after").await;
+    server.recorder.run(&mut editor, "after").await;
     assert_ne!(server.session().await, session);
-    assert_eq!((server.errand.executions("before"), server.errand.executions("after")), (1, 1));
+    assert_eq!((server.recorder.executions("before"), server.recorder.executions("after")), (1, 1));
 }
 
 #[tokio::test]
@@ -78,12 +78,12 @@ async fn an_rmcp_server_comes_back_with_sessions() {
 }
 
 #[tokio::test]
-async fn the_reference_server_may_forget_a_session_and_stay() {
+async fn the_reference_server_can_lose_a_session_and_keep_running() {
     forgets_the_session(Maker::Everything).await;
 }
 
 #[tokio::test]
-async fn an_rmcp_server_may_forget_a_session_and_stay() {
+async fn an_rmcp_server_can_lose_a_session_and_keep_running() {
     forgets_the_session(Maker::RmcpWithSessions).await;
 }
 
@@ -96,7 +96,7 @@ async fn the_prompts_of_the_reference_server_pass_through() {
     assert!(!prompts["prompts"].as_array().unwrap().is_empty());
 }
 
-/// A program is killed between two calls, and the gateway starts it again.
+/// A stdio server is killed between two calls, and the gateway starts it again.
 #[cfg(target_os = "linux")]
 async fn dies_and_is_started_again(maker: Maker) {
     let scene = Scene::new();
@@ -104,39 +104,39 @@ async fn dies_and_is_started_again(maker: Maker) {
     let gateway = scene.gateway_of("", &program.entry()).await;
     let mut editor = gateway.editor("/mcp/peer").await;
     gateway.until_connected("peer").await;
-    program.errand.run(&mut editor, "before").await;
+    program.recorder.run(&mut editor, "before").await;
     program.kill(&gateway).await;
-    program.errand.run(&mut editor, "after").await;
+    program.recorder.run(&mut editor, "after").await;
     for nonce in ["before", "after"] {
-        assert_eq!(program.errand.executions(nonce), 1, "{nonce}");
+        assert_eq!(program.recorder.executions(nonce), 1, "{nonce}");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_reference_server_is_started_again_over_its_pipes() {
+async fn the_reference_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Everything).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_python_server_is_started_again_over_its_pipes() {
+async fn a_python_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Python).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_rmcp_server_is_started_again_over_its_pipes() {
+async fn an_rmcp_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::Rmcp).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_older_rmcp_server_is_started_again_over_its_pipes() {
+async fn an_older_rmcp_server_is_restarted_over_stdio() {
     dies_and_is_started_again(Maker::RmcpWithSessions).await;
 }
 
-/// An upstream behind a gateway, and what a client has to know to call `record` of it.
+/// An upstream behind a gateway, and the arguments for a client that calls its tool `record`.
 async fn notes(scene: &Scene) -> (evermoor_tests::fakes::upstream::Upstream, Gateway, [String; 2]) {
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

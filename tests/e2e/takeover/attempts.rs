@@ -1,4 +1,4 @@
-//! Takeovers that come to nothing: the gateway that runs goes on as before.
+//! Takeovers that fail: the running gateway continues.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use evermoor_tests::scene::programs::evermoor;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-/// Somebody who asks for a place and dies in the middle.
+/// A process that begins a takeover and dies in the middle.
 pub(super) struct Taker {
     line: HandoverConnection,
 }
@@ -40,7 +40,7 @@ impl Taker {
 }
 
 #[tokio::test]
-async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
+async fn a_takeover_that_dies_midway_leaves_the_old_gateway_serving() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -52,7 +52,7 @@ async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
             taker.ask(HANDOVER_VERSION).await;
         }
         if words > 1 {
-            // The socket and the lock are in its hands, and it dies with them.
+            // It holds the socket and the lock when it dies.
             assert_eq!(taker.hear().await, Some(PredecessorMessage::Granted));
         }
         if words > 2 {
@@ -73,7 +73,7 @@ async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
 }
 
 #[tokio::test]
-async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
+async fn a_takeover_that_dies_late_leaves_the_old_gateway_its_files() {
     let scene = Scene::new();
     let mut gateway = scene.gateway(&[]).await;
     let before = runtime(&scene.home());
@@ -95,7 +95,7 @@ async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
 }
 
 #[tokio::test]
-async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
+async fn a_subscription_made_during_a_failed_takeover_is_kept() {
     let scene = Scene::new();
     let program = evermoor_tests::fakes::program::Program::new(
         "notes",
@@ -110,7 +110,7 @@ async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
     taker.hear().await;
     taker.say(&SuccessorMessage::Ready).await;
     taker.hear().await;
-    // Nothing may be written now, and the editor does not notice.
+    // The gateway may not write anything now, and the editor does not notice.
     editor.ask("resources/subscribe", &json!({ "uri": "note:1" })).await;
     let file = scene.home().join("data/sessions.json");
     assert!(!file.exists());
@@ -121,7 +121,7 @@ async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
 }
 
 #[tokio::test]
-async fn two_who_come_at_once_are_attended_to_one_after_the_other() {
+async fn two_concurrent_takeovers_are_handled_one_after_the_other() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -141,7 +141,7 @@ async fn two_who_come_at_once_are_attended_to_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn whoever_hands_over_in_another_way_is_refused() {
+async fn a_takeover_with_another_handover_version_is_refused() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let mut taker = Taker::come(&scene.home()).await;

@@ -1,4 +1,4 @@
-//! Calls that are under way when another gateway takes over.
+//! Calls in progress during a takeover.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -19,7 +19,7 @@ async fn record(editor: &mut Editor, nonce: &str) {
 }
 
 #[tokio::test]
-async fn a_call_under_way_is_answered_once_by_the_gateway_that_has_it() {
+async fn a_running_call_is_answered_once_by_the_old_gateway() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let ledger = upstream.ledger.clone();
@@ -49,7 +49,7 @@ async fn a_call_under_way_is_answered_once_by_the_gateway_that_has_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_held_waits_where_it_is_and_runs_once() {
+async fn a_held_call_stays_with_the_old_gateway_and_runs_once() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -70,12 +70,12 @@ async fn a_call_that_is_held_waits_where_it_is_and_runs_once() {
 }
 
 #[tokio::test]
-async fn a_program_with_a_call_under_way_lives_until_it_has_answered() {
+async fn a_program_with_a_running_call_stays_until_it_has_answered() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &["kin"]);
     let mut old = scene.gateway_of("", &program.entry()).await;
     let mut editor = old.editor("/mcp/notes").await;
-    let (life, kin) = (program.life(1).await, program.kin(1).await);
+    let (life, kin) = (program.instance(1).await, program.kin(1).await);
     let takeover = async {
         program.until_executed("slow").await;
         let new = Gateway::take_over(&scene.home()).await;
@@ -91,8 +91,8 @@ async fn a_program_with_a_call_under_way_lives_until_it_has_answered() {
     until_gone(life).await;
     until_gone(kin).await;
     record(&mut editor, "after").await;
-    assert_eq!((program.ledger.executions("slow"), program.lives()), (1, 2));
-    assert!(runs(program.life(2).await) && runs(program.kin(2).await));
+    assert_eq!((program.ledger.executions("slow"), program.starts()), (1, 2));
+    assert!(runs(program.instance(2).await) && runs(program.kin(2).await));
 }
 
 #[tokio::test]
@@ -121,13 +121,13 @@ async fn an_answer_to_a_question_reaches_the_gateway_that_asked() {
 }
 
 #[tokio::test]
-async fn a_call_of_the_gateway_before_can_still_be_cancelled() {
+async fn a_call_at_the_old_gateway_can_still_be_cancelled() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
     old.until_connected("notes").await;
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
-    // The call is in the hands of the old one for sure: it is executed, and its answer is not wanted.
+    // The old gateway has certainly sent this call, because it is executed. Nobody needs its answer.
     let params = json!({ "name": "hang", "arguments": { "nonce": "unwanted" } });
     let (caller, message) = (wire.clone(), request(9, "tools/call", params));
     let mut calling = JoinSet::new();
@@ -142,7 +142,7 @@ async fn a_call_of_the_gateway_before_can_still_be_cancelled() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_owed_on_an_older_stream_is_sent_before_the_stream_ends() {
+async fn a_pending_answer_on_an_sse_stream_is_sent_before_the_stream_ends() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -164,7 +164,7 @@ async fn an_answer_that_is_owed_on_an_older_stream_is_sent_before_the_stream_end
 }
 
 #[tokio::test]
-async fn whoever_is_told_to_stop_while_it_finishes_does_so_soon_and_says_what_it_knows() {
+async fn an_old_gateway_that_is_told_to_stop_answers_its_calls_and_exits_soon() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -184,7 +184,7 @@ async fn whoever_is_told_to_stop_while_it_finishes_does_so_soon_and_says_what_it
 }
 
 #[tokio::test]
-async fn a_call_under_way_when_the_gateway_is_stopped_is_told_what_is_known() {
+async fn a_call_running_when_the_gateway_stops_is_answered_with_what_is_known() {
     let scene = Scene::new();
     let (mut there, mut away) = (scene.upstream("there").await, scene.upstream("away").await);
     let mut gateway = scene.gateway(&[&there, &away]).await;

@@ -1,4 +1,4 @@
-//! Clients that never pause, through takeovers in a row.
+//! Clients that call and connect continuously through several takeovers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ struct Seen {
     longest: Duration,
 }
 
-/// Calls a tool again and again. Every call must go through.
+/// Calls a tool repeatedly. Every call must succeed.
 async fn call(mut editor: Editor, name: String, over: Arc<AtomicBool>) -> Seen {
     let (mut rounds, mut longest) = (0, Duration::ZERO);
     while !over.load(Ordering::Relaxed) {
@@ -34,8 +34,8 @@ async fn call(mut editor: Editor, name: String, over: Arc<AtomicBool>) -> Seen {
     Seen { name, rounds, longest }
 }
 
-/// Connects again and again. Every connection must be accepted and answered.
-async fn knock(address: String, over: Arc<AtomicBool>) -> Seen {
+/// Connects repeatedly. Every connection must be accepted and answered.
+async fn connect(address: String, over: Arc<AtomicBool>) -> Seen {
     let (mut rounds, mut longest) = (0, Duration::ZERO);
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     while !over.load(Ordering::Relaxed) {
@@ -69,7 +69,7 @@ async fn six_takeovers_in_a_row_refuse_nobody_and_fail_no_call() {
             clients.spawn(call(editor, format!("{name}-{number}"), Arc::clone(&over)));
         }
         let address = origin.trim_start_matches("http://").to_owned();
-        clients.spawn(knock(address, Arc::clone(&over)));
+        clients.spawn(connect(address, Arc::clone(&over)));
     }
     for _ in 0..6 {
         let next = Gateway::take_over(&scene.home()).await;
@@ -92,7 +92,7 @@ async fn six_takeovers_in_a_row_refuse_nobody_and_fail_no_call() {
 }
 
 #[tokio::test]
-async fn the_place_belongs_to_the_one_that_took_over() {
+async fn the_lock_belongs_to_the_gateway_that_took_over() {
     let scene = Scene::new();
     let mut old = scene.gateway(&[]).await;
     let mut new = Gateway::take_over(&scene.home()).await;
@@ -107,7 +107,7 @@ async fn the_place_belongs_to_the_one_that_took_over() {
 }
 
 #[tokio::test]
-async fn where_no_gateway_runs_a_takeover_is_a_start() {
+async fn without_a_running_gateway_a_takeover_is_a_normal_start() {
     let scene = Scene::new();
     scene.configure("", &[]);
     let gateway = Gateway::take_over(&scene.home()).await;

@@ -1,4 +1,4 @@
-//! Outages around a takeover: one gateway at a time writes them down.
+//! Outages around a takeover: only one gateway at a time records them.
 
 use evermoor_core::api::UpstreamState;
 use evermoor_core::history::incident::{Incident, Incidents, Resolution};
@@ -16,7 +16,7 @@ async fn incidents(gateway: &Gateway) -> Vec<Incident> {
     serde_json::from_value::<Incidents>(found).unwrap().incidents
 }
 
-/// Waits until the newest outage is as wanted.
+/// Waits until the newest outage satisfies `wanted`.
 async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
     let looking = async {
         loop {
@@ -31,7 +31,7 @@ async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Inciden
 }
 
 #[tokio::test]
-async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
+async fn an_outage_continues_across_a_takeover() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway_with("hold = 0", &[&upstream]).await;
@@ -53,7 +53,7 @@ async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
 }
 
 #[tokio::test]
-async fn an_outage_that_both_gateways_see_is_written_once() {
+async fn an_outage_seen_by_both_gateways_is_recorded_once() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -75,7 +75,7 @@ async fn an_outage_that_both_gateways_see_is_written_once() {
 }
 
 #[tokio::test]
-async fn an_outage_during_an_attempt_that_failed_is_written_afterwards() {
+async fn an_outage_during_a_failed_takeover_is_recorded_afterwards() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

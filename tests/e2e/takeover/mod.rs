@@ -1,8 +1,13 @@
-//! `evermoor serve --takeover`: a gateway takes the place of another, and nobody notices.
+//! `evermoor serve --takeover`: a gateway replaces a running one, and editors do not notice.
+//!
+//! - [`calls`], [`sessions`], [`hammer`]: what continues across a takeover
+//! - [`attempts`]: takeovers that fail
+//! - [`history`]: the record of outages
+//! - [`other_versions`]: older gateways
 
 mod attempts;
 mod calls;
 mod hammer;
 mod history;
+mod other_versions;
 mod sessions;
-mod stateless;

@@ -1,4 +1,4 @@
-//! Sessions, subscriptions and dashboards that go on at the next gateway.
+//! Sessions, subscriptions and dashboards that continue at the new gateway.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Wire, request};
@@ -9,7 +9,7 @@ use serde_json::json;
 const LATEST: &str = "2025-11-25";
 
 #[tokio::test]
-async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
+async fn a_session_continues_with_its_subscriptions() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let mut old = scene.gateway_of("", &program.entry()).await;
@@ -22,7 +22,7 @@ async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
     assert!(news.next().await.is_none(), "the stream ends, so that another is opened");
     assert!(old.process.ended().await.success());
 
-    // Nothing was heard yet, so there is no event to go on from: everything may have changed.
+    // The stream has no event to resume from, so everything may have changed.
     let mut news = wire.listen(None).await;
     let mut told = Vec::new();
     for _ in 0..4 {
@@ -37,19 +37,19 @@ async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
 }
 
 #[tokio::test]
-async fn a_wish_that_is_granted_while_the_gateway_leaves_is_kept_by_the_next() {
+async fn a_subscription_confirmed_during_a_takeover_is_kept_by_the_new_gateway() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
     let mut old = scene.gateway_of("", &program.entry()).await;
     old.until_connected("notes").await;
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
-    // The program is busy with another call, so the wish waits in the old gateway.
+    // The program is busy with another call, so the subscription waits in the old gateway.
     let mut busy = old.editor("/mcp/notes").await;
     let takeover = async {
         program.until_executed("busy").await;
         let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
         let takeover = async {
-            // What is answered after the wish was sent says that the wish has been read.
+            // The answer to a later request proves that the subscription has been read.
             wire.post(&request(2, "ping", json!({}))).await;
             let new = Gateway::take_over(&scene.home()).await;
             program.ledger.release("busy");
@@ -74,7 +74,7 @@ async fn a_wish_that_is_granted_while_the_gateway_leaves_is_kept_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() {
+async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -100,14 +100,14 @@ async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() 
 }
 
 #[tokio::test]
-async fn a_dashboard_goes_on_and_a_link_that_was_not_used_yet_works() {
+async fn a_dashboard_continues_and_an_unused_link_still_works() {
     let scene = Scene::new();
     let mut old = scene.gateway(&[]).await;
     let link = old.control(http::Method::POST, "/api/links").await;
     let code = link["url"].as_str().unwrap().split_once("#code=").unwrap().1.to_owned();
     let new = Gateway::take_over(&scene.home()).await;
     assert!(old.process.ended().await.success());
-    // The token that the old one gave out.
+    // The token that the old gateway issued.
     let status = old.status().await;
     assert_eq!(status.endpoint, new.status().await.endpoint);
     let login = http()

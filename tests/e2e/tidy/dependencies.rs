@@ -1,4 +1,4 @@
-//! Who may depend on whom.
+//! The dependencies allowed between the crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,14 +71,14 @@ fn every_member_is_held_to_the_lints_of_the_workspace() {
     }
 }
 
-/// What a package is built with, directly or not, on any system and for its tests.
+/// Everything a package is built with, directly or not, on any system and for its tests.
 fn all_dependencies(package: &str) -> BTreeSet<String> {
     let lock: toml::Table = toml::from_str(&read(&root().join("Cargo.lock"))).unwrap();
     let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in lock["package"].as_array().unwrap() {
         let needed = entry.get("dependencies").and_then(toml::Value::as_array);
         let needed = needed.into_iter().flatten().filter_map(toml::Value::as_str);
-        // Several versions of one crate count as one, and what follows the name tells them apart.
+        // Several versions of one crate count as one; the version follows the name.
         let names = needed.filter_map(|needed| needed.split(' ').next());
         known.entry(entry["name"].as_str().unwrap()).or_default().extend(names);
     }

@@ -1,4 +1,4 @@
-//! The documents: their links lead somewhere, and they stay short.
+//! The documents: their links work, and they stay short.
 
 use super::sources::root;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// What a document links to: other documents, sections and pictures, but no other sites.
+/// What a document links to: other documents, sections and images, but no other sites.
 fn links(text: &str) -> Vec<String> {
     let ends = [("](", ')'), ("src=\"", '"'), ("srcset=\"", '"')];
     let found = ends.iter().flat_map(|(start, end)| {
@@ -24,7 +24,7 @@ fn links(text: &str) -> Vec<String> {
     found.filter(|link| !link.contains("://")).map(str::to_owned).collect()
 }
 
-/// The names under which the headings of a document can be linked to.
+/// The anchors of a document's headings.
 fn sections(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let kept = |letter: char| match letter {

@@ -1,9 +1,9 @@
-//! Locks are held for a moment. That none is held over an `await` is Clippy's to say
-//! (`await_holding_lock`), which also refuses those of the standard library.
+//! Locks are held briefly. Clippy checks that none is held across an `await` (`await_holding_lock`)
+//! and bans the locks of the standard library.
 
 use super::sources::{self, Source};
 
-/// What may take long, or wait.
+/// Calls that may take long or wait.
 const SLOW: [&str; 9] = [
     "std::fs::",
     "files::",
@@ -28,8 +28,8 @@ fn no_lock_is_held_over_a_file_or_a_wait() {
     assert_eq!(slow_under_a_lock(&given_back).len(), 0);
 }
 
-/// A lock of tokio may be held over an `await`, so it is for taking turns and keeps nothing that
-/// others want to look at.
+/// A tokio lock may be held across an `await`, so it only serializes work and protects no data that
+/// others read.
 #[test]
 fn a_lock_that_is_held_over_an_await_only_takes_turns() {
     let users = ["crates/gateway/", "crates/client/", "crates/log/", "crates/cli/", "src-tauri/"];
@@ -43,7 +43,7 @@ fn a_lock_that_is_held_over_an_await_only_takes_turns() {
     assert!(found > 0);
 }
 
-/// The lines at which a guard is alive and something slow happens.
+/// The lines on which a guard is alive and something slow is called.
 fn slow_under_a_lock(code: &str) -> Vec<&str> {
     let lines: Vec<&str> = code.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -77,7 +77,8 @@ fn kept_by_locks_of_tokio(source: &Source) -> Vec<String> {
         true => &[" Mutex<", "<Mutex<", " RwLock<", "<RwLock<"],
         false => &["tokio::sync::Mutex<", "tokio::sync::RwLock<"],
     };
-    // A file may have a lock of each kind; then the other one is named in full or imported so.
+    // A file may use both kinds of locks; then the other one is written with its path or imported
+    // as such.
     let other = code.lines().find(|line| line.starts_with("use parking_lot::"));
     let others = |lock: &&&str| {
         let name = lock.trim_matches(|sign: char| !sign.is_alphabetic());

@@ -1,4 +1,10 @@
-//! The rules of the architecture, as tests that fail when they are broken.
+//! The rules of the architecture, as tests.
+//!
+//! - [`dependencies`]: which crate may use which
+//! - [`systems`]: where system-specific and unsafe code may be
+//! - [`locks`]: what may happen while a lock is held
+//! - [`documents`]: links and lengths of the documents
+//! - [`sources`]: reads the sources for all of them
 
 mod dependencies;
 mod documents;
@@ -67,7 +73,7 @@ fn no_function_that_others_call_fails_with_a_mere_string() {
 
 #[test]
 fn what_others_say_is_queued_within_bounds_and_no_thread_sleeps() {
-    // A callback of the system cannot wait, and the tray hears of no more than clicks.
+    // A system callback cannot wait, and the tray only receives clicks.
     let free = ["crates/platform/", "src-tauri/"];
     for source in sources::all() {
         let code = source.code();

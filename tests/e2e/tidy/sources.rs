@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file of Rust.
+/// A Rust file.
 pub(super) struct Source {
-    /// From the root of the workspace, with slashes.
+    /// Relative to the workspace root, with slashes.
     pub(super) path: String,
     pub(super) text: String,
     /// Whether it is compiled for tests only.
@@ -12,19 +12,19 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Everything before the tests of the file.
+    /// Everything before the file's tests.
     pub(super) fn before_tests(&self) -> &str {
         let tests = ["\n#[cfg(test)]\nmod tests", "\n#[cfg(all(test,"];
         let end = tests.iter().find_map(|tests| self.text.find(tests));
         &self.text[..end.unwrap_or(self.text.len())]
     }
 
-    /// The part that is shipped; nothing if all of it is a test.
+    /// The shipped part; empty if the whole file is a test.
     pub(super) fn shipped(&self) -> &str {
         if self.is_test { "" } else { self.before_tests() }
     }
 
-    /// What is shipped, without the lines that are comments.
+    /// The shipped part without comment lines.
     pub(super) fn code(&self) -> String {
         let lines = self.shipped().lines();
         lines.filter(|line| !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
@@ -40,7 +40,7 @@ pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Every file of Rust in the workspace.
+/// Every Rust file in the workspace.
 pub(super) fn all() -> Vec<Source> {
     let mut sources = Vec::new();
     for folder in ["crates", "src-tauri", "tests/src", "tests/e2e"] {
@@ -61,7 +61,7 @@ pub(super) fn all() -> Vec<Source> {
     sources
 }
 
-/// The files in a folder whose names end so.
+/// The files in a folder whose names have this ending.
 pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -88,7 +88,7 @@ pub(super) fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|word| !word.is_empty())
 }
 
-/// The modules that a file declares for tests only, as paths without an ending.
+/// The modules that a file declares for tests only, as paths without an extension.
 fn test_modules(source: &Source) -> Vec<String> {
     let (folder, name) = source.path.rsplit_once('/').unwrap();
     let stem = name.trim_end_matches(".rs");

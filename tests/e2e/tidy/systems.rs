@@ -1,4 +1,4 @@
-//! Code that differs between systems, and unsafe code, are where they belong.
+//! System-specific and unsafe code is only where it belongs.
 
 use super::dependencies::manifest;
 use super::sources::{self, Source, root, words};
@@ -69,7 +69,7 @@ fn conditions(code: &str) -> Vec<&str> {
     found
 }
 
-/// Where one of these signs is first found outside of parentheses.
+/// The first of these characters outside of parentheses.
 fn end(code: &str, ends: &[char]) -> usize {
     let mut depth = 0;
     for (at, sign) in code.char_indices() {

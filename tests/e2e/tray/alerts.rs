@@ -1,5 +1,5 @@
-//! What a person is told unasked, as a notification daemon gets it. Each of these waits for the five
-//! seconds that an application has to come back by itself.
+//! Notifications, as a notification daemon receives them. Each test waits for the five seconds that
+//! an application has to recover.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Tray};
@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::launch_with;
 
-/// Waits until the tray knows that everything is connected.
+/// Waits until the tray shows that everything is connected.
 async fn until_connected(tray: &Tray) {
     let connected = |text: &str| text.contains("connected") && !text.contains("Connecting");
     tray.until_menu("all is connected", |menu| connected(&menu.to_string())).await;
 }
 
 #[tokio::test]
-async fn an_application_that_was_killed_is_told_and_restarted_with_the_button_and_a_held_call_is_answered()
+async fn a_killed_application_is_reported_and_restarted_with_the_button_and_a_held_call_is_answered()
  {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
@@ -47,14 +47,14 @@ async fn an_application_that_was_killed_is_told_and_restarted_with_the_button_an
     };
     let (answer, told) = tokio::join!(call, restarting);
     assert_eq!(answer["content"][0]["text"], "held");
-    assert_eq!((pieces.ledger.executions("held"), pieces.lives()), (1, 2));
+    assert_eq!((pieces.ledger.executions("held"), pieces.starts()), (1, 2));
     let back = notifications.until("PiecesOS is back").await;
     assert_eq!((back.number, back.replaced, back.quiet), (told.number, true, true));
     assert_eq!(notifications.titles().len(), 2);
 }
 
 #[tokio::test]
-async fn what_a_person_does_in_the_menu_is_not_told_to_them() {
+async fn a_persons_own_actions_in_the_menu_cause_no_notification() {
     let scene = Scene::new();
     let mut notes = scene.upstream("notes").await;
     let mut other = scene.upstream("other").await;
@@ -78,7 +78,7 @@ async fn what_a_person_does_in_the_menu_is_not_told_to_them() {
 }
 
 #[tokio::test]
-async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
+async fn without_support_for_buttons_a_click_opens_the_dashboard() {
     let scene = Scene::new();
     let mut notes = scene.upstream("notes").await;
     let _gateway = scene.gateway(&[&notes]).await;
@@ -96,7 +96,7 @@ async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
 }
 
 #[tokio::test]
-async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told() {
+async fn without_a_notification_daemon_nothing_breaks_and_the_next_daemon_is_used() {
     let scene = Scene::new();
     let mut notes = scene.upstream("notes").await;
     let mut other = scene.upstream("other").await;
@@ -129,11 +129,11 @@ async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told()
         "what could not be shown is not tried again"
     );
 
-    // The daemon is replaced by another one, as when a desktop's shell restarts.
+    // Another daemon replaces the first, as when a desktop shell restarts.
     drop(first);
     let second = desktop.notifications(true).await;
     third.kill().await;
-    // Both went down at about the same time, so that one notice speaks of both.
+    // Both went down at about the same time, so one notification covers both.
     second.until("2 servers are down").await;
     assert_eq!((second.titles().len(), tries()), (1, 1));
     assert!(app.is_running());

@@ -1,4 +1,4 @@
-//! Editors, connected from the menu, and led along when the gateway has to move.
+//! Editors that are connected from the menu, and updated when the gateway moves.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use evermoor_tests::scene::wait::until;
 
 use super::launch;
 
-/// A person who has Cursor, on a desktop whose tray starts the gateway itself.
+/// A person with Cursor, on a desktop whose tray starts the gateway.
 struct Person {
     desktop: Desktop,
     file: PathBuf,

@@ -1,4 +1,4 @@
-//! The tray and the gateway: started, adopted, brought back, and left alone.
+//! The tray starts, adopts and restarts the gateway, and leaves a supervised one alone.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
@@ -26,7 +26,7 @@ async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
 }
 
 #[tokio::test]
-async fn the_tray_starts_the_gateway_again_when_it_dies_and_editors_go_on() {
+async fn the_tray_restarts_a_dead_gateway_and_editors_continue() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     scene.configure(
@@ -49,7 +49,7 @@ async fn the_tray_starts_the_gateway_again_when_it_dies_and_editors_go_on() {
 }
 
 #[tokio::test]
-async fn quitting_ends_the_gateway_too_if_a_person_wants_that() {
+async fn quitting_stops_the_gateway_too_if_that_is_set() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     scene.configure("", &[&upstream]);
@@ -86,7 +86,7 @@ async fn a_gateway_of_the_system_is_left_to_its_supervisor() {
 }
 
 #[tokio::test]
-async fn a_gateway_of_an_older_version_is_replaced_and_a_call_that_waits_is_answered() {
+async fn an_older_gateway_is_replaced_and_a_held_call_is_answered() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;

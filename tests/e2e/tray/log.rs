@@ -1,4 +1,4 @@
-//! The tray's own log, on the disk and as `evermoor logs --tray` shows it.
+//! The tray's log, on disk and in `evermoor logs --tray`.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
@@ -8,7 +8,7 @@ use evermoor_tests::scene::wait::until;
 use super::launch;
 
 #[tokio::test]
-async fn what_the_tray_says_is_kept_and_can_be_read() {
+async fn the_trays_log_is_kept_and_can_be_read() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::start().await;

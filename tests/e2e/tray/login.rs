@@ -1,4 +1,4 @@
-//! Launch at login: an entry of the desktop, written, removed, and read back.
+//! Launch at login: the autostart entry is written, removed and read back.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ async fn a_click_writes_the_entry_and_another_removes_it() {
 
     tray.until_ticked(ROW, false).await;
     tray.click(ROW).await;
-    // The panel ticks the row by itself; the entry is what counts.
+    // The panel ticks the row by itself, so only the entry proves the change.
     let wanted = format!("Exec=\"{}\" --hidden\n", built("evermoor-tray").display());
     until("the entry is written", || entry(&settings).contains(&wanted)).await;
     tray.until_ticked(ROW, true).await;
@@ -41,7 +41,7 @@ async fn a_click_writes_the_entry_and_another_removes_it() {
 }
 
 #[tokio::test]
-async fn the_entry_lies_where_a_persons_settings_lie_and_follows_a_program_that_moved() {
+async fn the_entry_is_in_the_persons_settings_folder_and_follows_a_moved_program() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::start().await;
@@ -58,7 +58,7 @@ async fn the_entry_lies_where_a_persons_settings_lie_and_follows_a_program_that_
 }
 
 #[tokio::test]
-async fn an_entry_that_the_desktop_turned_off_is_off() {
+async fn an_entry_turned_off_by_the_desktop_counts_as_off() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::start().await;

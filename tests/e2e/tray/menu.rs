@@ -61,7 +61,7 @@ async fn an_upstream_is_turned_off_and_on_and_config_toml_says_so() {
 }
 
 #[tokio::test]
-async fn no_row_comes_or_goes_while_a_person_looks_at_the_menu() {
+async fn no_row_appears_or_disappears_while_the_menu_is_open() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let _gateway = scene.gateway(&[&upstream]).await;

@@ -1,4 +1,11 @@
-//! The real tray, on a desktop of its own, read and clicked over D-Bus.
+//! The real tray on a private desktop, read and clicked over D-Bus.
+//!
+//! - [`menu`], [`window`], [`shell`]: what it shows
+//! - [`alerts`]: notifications
+//! - [`gateway`], [`port`]: the gateway it starts
+//! - [`editors`], [`login`], [`updates`], [`log`]: everything else it does
+//!
+//! Linux only. The files use [`evermoor_tests::desktop`].
 
 mod alerts;
 mod editors;
@@ -21,7 +28,7 @@ fn launch(desktop: &Desktop, scene: &Scene) -> Program {
     launch_with(desktop, scene, &["--hidden"], &[])
 }
 
-/// Launches the tray with arguments and variables.
+/// Launches the tray with arguments and environment variables.
 fn launch_with(
     desktop: &Desktop,
     scene: &Scene,

@@ -1,4 +1,4 @@
-//! Somebody else has the gateway's port.
+//! Another process has the gateway's port.
 
 use std::net::TcpListener;
 
@@ -9,7 +9,7 @@ use evermoor_tests::gateway::runtime;
 use super::launch;
 
 #[tokio::test]
-async fn a_taken_port_is_named_and_another_one_is_a_click_away() {
+async fn a_port_in_use_is_named_and_a_click_moves_to_another() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let scene = Scene::new();
@@ -32,7 +32,7 @@ async fn a_taken_port_is_named_and_another_one_is_a_click_away() {
 }
 
 #[tokio::test]
-async fn trying_again_does_not_wait() {
+async fn retrying_happens_at_once() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let scene = Scene::new();

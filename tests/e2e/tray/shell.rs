@@ -1,4 +1,4 @@
-//! The real window: what the dashboard in it may do, and what it may not.
+//! The real window: what the dashboard in it may and may not do.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Driver};

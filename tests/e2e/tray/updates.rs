@@ -1,4 +1,4 @@
-//! Updates: signed with our key or refused, and never installed in the middle of a call.
+//! Updates: signed with our key or refused, and never installed during a call.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::launch_with;
 
 const VERSION: &str = "99.0.0";
 
-/// A key of our own, made and used with the tool that signs real releases.
+/// A key pair, made and used with the tool that signs real releases.
 struct Signer {
     key: PathBuf,
 }
@@ -48,7 +48,7 @@ async fn sign(arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A server that has one update, whose signature it announces.
+/// A server with one update and its signature.
 async fn server(package: &Path, signature: String) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -63,7 +63,7 @@ async fn server(package: &Path, signature: String) -> String {
     format!("{origin}/latest.json")
 }
 
-/// The installed program as an image, which is what the update replaces.
+/// The installed program as an AppImage, which the update replaces.
 fn image(scene: &Scene) -> PathBuf {
     let image = scene.path("Evermoor.AppImage");
     std::fs::write(&image, "the old program").unwrap();
@@ -86,7 +86,7 @@ fn row() -> String {
 }
 
 #[tokio::test]
-async fn a_signed_update_is_installed_once_no_call_is_under_way() {
+async fn a_signed_update_is_installed_once_no_call_is_running() {
     let scene = Scene::new();
     let package = Path::new("/bin/true");
     let copy = scene.path("package");
@@ -120,7 +120,7 @@ async fn a_signed_update_is_installed_once_no_call_is_under_way() {
     call.await;
     let new = std::fs::read(&copy).unwrap();
     until("the update is installed", || std::fs::read(&image).is_ok_and(|now| now == new)).await;
-    // It starts itself anew, as the program that the update brought.
+    // It restarts as the program from the update.
     assert!(app.ended().await.success());
 }
 

@@ -1,4 +1,4 @@
-//! When there is a window, and when there is none.
+//! When the window opens, and when it does not.
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
@@ -26,7 +26,7 @@ async fn a_second_launch_ends_at_once_and_opens_the_window_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_desktop_without_a_tray_gets_the_window_and_is_told_once() {
+async fn a_desktop_without_a_tray_gets_the_window_and_one_hint() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::without_tray().await;
@@ -40,7 +40,7 @@ async fn a_desktop_without_a_tray_gets_the_window_and_is_told_once() {
 async fn the_first_start_ever_opens_the_window_and_later_ones_do_not() {
     let scene = Scene::new();
     let _old = scene.gateway(&[]).await;
-    // Nobody has set anything up any more, and the port stays a free one.
+    // There is no configuration any more, and the port stays a free one.
     std::fs::remove_file(scene.home().join("config.toml")).unwrap();
     let gateway = Gateway::take_over(&scene.home()).await;
     assert!(gateway.status().await.first_run);
@@ -54,7 +54,7 @@ async fn the_first_start_ever_opens_the_window_and_later_ones_do_not() {
     let app = launch_with(&desktop, &scene, &[], &[]);
     let tray = desktop.tray().await;
     tray.until_row("Demo — Connected").await;
-    // What the start wants is known with the state; a click that is done comes after it.
+    // The tray decides whether to open the window when it gets the state, before a click completes.
     tray.until_ticked("Launch at login", false).await;
     tray.click("Launch at login").await;
     tray.until_ticked("Launch at login", true).await;
@@ -62,7 +62,7 @@ async fn the_first_start_ever_opens_the_window_and_later_ones_do_not() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_asked_for_while_the_window_loads_is_shown() {
+async fn a_page_requested_while_the_window_loads_is_shown() {
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let desktop = Desktop::start().await;

@@ -1,4 +1,4 @@
-//! Outages: how they are recorded, and how they are told.
+//! Outages: how they are recorded and shown.
 
 use std::path::Path;
 use std::process::Output;
@@ -17,7 +17,7 @@ async fn incidents(gateway: &Gateway, query: &str) -> Vec<Incident> {
     serde_json::from_value::<Incidents>(found).unwrap().incidents
 }
 
-/// Waits until the newest outage is as wanted.
+/// Waits until the newest outage satisfies `wanted`.
 async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
     let looking = async {
         loop {
@@ -42,7 +42,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn an_outage_is_told_with_its_cause_its_length_and_its_calls() {
+async fn an_outage_is_shown_with_its_cause_duration_and_calls() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -70,7 +70,7 @@ async fn an_outage_is_told_with_its_cause_its_length_and_its_calls() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_given_back_unsent_is_counted_as_that() {
+async fn a_call_that_was_returned_unsent_is_counted_as_such() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
@@ -84,7 +84,7 @@ async fn a_call_that_was_given_back_unsent_is_counted_as_that() {
 }
 
 #[tokio::test]
-async fn a_connection_made_anew_because_a_person_wants_it_is_no_outage() {
+async fn a_reconnect_that_a_person_requests_is_not_an_outage() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -98,7 +98,7 @@ async fn a_connection_made_anew_because_a_person_wants_it_is_no_outage() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_taken_out_of_the_configuration_ends_its_outage() {
+async fn removing_an_upstream_ends_its_outage() {
     let scene = Scene::new();
     let (mut upstream, other) = (scene.upstream("notes").await, scene.upstream("other").await);
     let gateway = scene.gateway(&[&upstream, &other]).await;
@@ -112,7 +112,7 @@ async fn an_upstream_that_is_taken_out_of_the_configuration_ends_its_outage() {
 }
 
 #[tokio::test]
-async fn a_killed_gateway_leaves_an_honest_record_that_the_next_one_goes_on_with() {
+async fn the_next_gateway_continues_the_record_of_a_killed_one() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
@@ -136,7 +136,7 @@ async fn a_killed_gateway_leaves_an_honest_record_that_the_next_one_goes_on_with
 }
 
 #[tokio::test]
-async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
+async fn incidents_are_printed_as_a_table_as_json_and_as_a_report() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -172,7 +172,7 @@ async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
 }
 
 #[tokio::test]
-async fn incidents_can_be_asked_for_by_upstream_and_by_time() {
+async fn incidents_can_be_filtered_by_upstream_and_time() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -189,7 +189,7 @@ async fn incidents_can_be_asked_for_by_upstream_and_by_time() {
 }
 
 #[tokio::test]
-async fn a_damaged_history_is_put_aside_and_begun_anew() {
+async fn a_corrupt_history_is_set_aside_and_a_new_one_begins() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -198,7 +198,7 @@ async fn a_damaged_history_is_put_aside_and_begun_anew() {
     gateway.process.kill().await;
     let file = scene.home().join("data/history.sqlite");
     let damage = vec![b'?'; 10_000];
-    // What was written ahead would heal the file.
+    // SQLite would repair the file from its write-ahead log.
     std::fs::remove_file(file.with_extension("sqlite-wal")).unwrap();
     std::fs::write(&file, &damage).unwrap();
     let gateway = scene.gateway(&[&upstream]).await;
@@ -210,7 +210,7 @@ async fn a_damaged_history_is_put_aside_and_begun_anew() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_written_costs_the_history_and_no_call() {
+async fn an_unwritable_folder_loses_the_history_but_no_call() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     std::fs::create_dir_all(scene.home().join("data/history.sqlite")).unwrap();

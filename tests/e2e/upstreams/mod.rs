@@ -1,4 +1,9 @@
 //! Upstreams of every kind, and what happens when they fail.
+//!
+//! - [`stdio`], [`remote`], [`presets`]: kinds of upstreams
+//! - [`faults`], [`wake`]: failures
+//! - [`incidents`]: the record of outages
+//! - [`pause`], [`reload`]: what a person changes
 
 pub(crate) mod faults;
 pub(crate) mod incidents;

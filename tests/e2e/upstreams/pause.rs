@@ -1,4 +1,4 @@
-//! Pausing: a person says that an upstream is to be left alone.
+//! Pausing: a person tells the gateway to leave an upstream alone.
 
 use std::path::Path;
 use std::process::Output;
@@ -28,7 +28,7 @@ fn paused() -> Verdict {
 }
 
 #[tokio::test]
-async fn a_call_to_a_paused_upstream_is_told_so_at_once_and_its_tools_stay() {
+async fn a_call_to_a_paused_upstream_is_refused_at_once_and_its_tools_stay() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -58,7 +58,7 @@ async fn a_call_to_a_paused_upstream_is_told_so_at_once_and_its_tools_stay() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_of_a_paused_upstream_and_no_outage_is_told_of_it() {
+async fn a_paused_upstream_gets_no_requests_and_has_no_outages() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
@@ -104,7 +104,7 @@ async fn a_pause_outlives_the_gateway() {
 }
 
 #[tokio::test]
-async fn everything_can_be_paused_and_one_of_it_resumed() {
+async fn all_upstreams_can_be_paused_and_one_resumed() {
     let scene = Scene::new();
     let (notes, other) = (scene.upstream("notes").await, scene.upstream("other").await);
     let gateway = scene.gateway(&[&notes, &other]).await;
@@ -125,7 +125,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_is_told_when_its_upstream_is_paused_and_one_under_way_ends() {
+async fn pausing_refuses_held_calls_and_lets_running_ones_finish() {
     let scene = Scene::new();
     let (mut notes, mut other) = (scene.upstream("notes").await, scene.upstream("other").await);
     let gateway = scene.gateway(&[&notes, &other]).await;

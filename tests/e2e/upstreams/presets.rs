@@ -1,4 +1,4 @@
-//! The presets of a person: read at the start, followed while the gateway runs, and forgiving.
+//! A person's own presets: read at start, reloaded on change, and errors reported.
 
 use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::Code;
@@ -36,7 +36,7 @@ fn title(status: &Status) -> &str {
 }
 
 #[tokio::test]
-async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
+async fn a_bad_preset_is_reported_with_its_line_until_it_is_fixed() {
     let scene = Scene::new();
     let gateway = scene.gateway_of("", "[upstreams.mine]\npreset = \"notes\"\n").await;
     let unknown = "There is no preset `notes`.";
@@ -53,7 +53,7 @@ async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
     assert!(warning.what.contains("at most 100"), "{warning}");
 
     write(&scene, "notes.toml", NOTES);
-    // A preset says what its application is called.
+    // The title comes from the preset.
     let repaired = |status: &Status| status.warnings.is_empty() && title(status) == "Notes of mine";
     gateway.until_status(repaired).await;
 
@@ -67,7 +67,7 @@ async fn a_bad_preset_is_told_with_its_line_until_it_is_repaired() {
 }
 
 #[tokio::test]
-async fn what_lies_there_before_the_start_is_known_from_the_start() {
+async fn presets_that_exist_at_start_are_used_from_the_start() {
     let scene = Scene::new();
     write(&scene, "notes.toml", NOTES);
     let gateway = scene.gateway_of("", "[upstreams.mine]\npreset = \"notes\"\n").await;

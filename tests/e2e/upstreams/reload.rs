@@ -1,4 +1,4 @@
-//! A change of `config.toml` takes effect while the gateway runs, and touches nothing else.
+//! Changes in `config.toml` take effect while the gateway runs, and affect nothing else.
 
 use evermoor_core::api::{Status, UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
@@ -70,7 +70,7 @@ async fn a_removed_upstream_is_gone_with_its_tools_and_its_address() {
 }
 
 #[tokio::test]
-async fn a_changed_address_is_used_and_the_session_goes_on() {
+async fn a_changed_address_is_used_and_the_session_continues() {
     let scene = Scene::new();
     let (mut old, new) = (scene.upstream("notes").await, scene.upstream("other").await);
     let gateway = scene.gateway(&[&old]).await;
@@ -102,7 +102,7 @@ async fn a_call_under_way_ends_well_although_its_upstream_is_removed() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_an_upstream_that_is_removed_is_told_that_nothing_ran() {
+async fn a_call_held_for_a_removed_upstream_is_answered_as_not_sent() {
     let scene = Scene::new();
     let (mut notes, files) = (scene.upstream("notes").await, scene.upstream("files").await);
     let gateway = scene.gateway(&[&notes, &files]).await;
@@ -141,7 +141,7 @@ async fn a_mistake_changes_nothing_and_is_reported_until_it_is_corrected() {
 }
 
 #[tokio::test]
-async fn a_file_that_vanishes_takes_nothing_with_it() {
+async fn deleting_the_file_changes_nothing() {
     let scene = Scene::new();
     let notes = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&notes]).await;
@@ -153,13 +153,13 @@ async fn a_file_that_vanishes_takes_nothing_with_it() {
 }
 
 #[tokio::test]
-async fn how_long_calls_wait_changes_at_once() {
+async fn a_changed_hold_takes_effect_at_once() {
     let scene = Scene::new();
     let mut notes = scene.upstream("notes").await;
     let gateway = scene.gateway_with("require_token = false", &[&notes]).await;
     let before = since(&gateway.until_connected("notes").await);
     let mut editor = gateway.editor("/mcp/notes").await;
-    // The other setting in the same file shows when it has been read.
+    // The other setting in the same file shows that the file has been read.
     scene.configure("hold = 0", &[&notes]);
     let status = gateway.until_status(|status| status.warnings.is_empty()).await;
     assert_eq!(since(&status.upstreams[0]), before);
@@ -171,7 +171,7 @@ async fn how_long_calls_wait_changes_at_once() {
 }
 
 #[tokio::test]
-async fn the_token_is_asked_for_as_the_file_says_now() {
+async fn a_changed_token_requirement_takes_effect_at_once() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let knock = async || {
@@ -188,7 +188,7 @@ async fn the_token_is_asked_for_as_the_file_says_now() {
 }
 
 #[tokio::test]
-async fn another_address_to_listen_on_waits_for_a_restart_and_says_so() {
+async fn a_changed_listen_address_needs_a_restart_and_says_so() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let address = format!("127.0.0.1:{}", free_port());
@@ -203,7 +203,7 @@ async fn another_address_to_listen_on_waits_for_a_restart_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_goes_where_its_upstream_goes() {
+async fn a_held_call_follows_its_upstream_to_a_new_address() {
     let scene = Scene::new();
     let (mut old, new) = (scene.upstream("notes").await, scene.upstream("new").await);
     let gateway = scene.gateway(&[&old]).await;
@@ -242,7 +242,7 @@ async fn a_setting_that_needs_no_new_connection_makes_none() {
 }
 
 #[tokio::test]
-async fn a_header_that_changes_touches_its_upstream_alone() {
+async fn a_changed_header_affects_only_its_upstream() {
     let scene = Scene::new();
     let (notes, files) = (scene.upstream("notes").await, scene.upstream("files").await);
     let proxy = Proxy::to(&notes.url).await;
@@ -270,16 +270,16 @@ async fn a_header_that_changes_touches_its_upstream_alone() {
 async fn another_program_starts_only_when_the_one_before_it_is_gone() {
     use evermoor_tests::fakes::program::{Program, runs};
     let scene = Scene::new();
-    // It does not end when its input is closed, so that its end takes a while.
+    // It keeps running when its input is closed, so that stopping it takes a while.
     let first = Program::new("notes", scene.path("notes.ledger"), &["stays", "kin"]);
     let second = Program::new("notes", scene.path("notes.ledger"), &["chatty"]);
     let gateway = scene.gateway_of("", &first.entry()).await;
     gateway.until_connected("notes").await;
-    let (life, kin) = (first.life(1).await, first.kin(1).await);
+    let (life, kin) = (first.instance(1).await, first.kin(1).await);
     scene.write("", &second.entry());
-    second.life(2).await;
+    second.instance(2).await;
     assert_eq!((runs(life), runs(kin)), (false, false));
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "after" })).await;
-    assert_eq!(second.lives(), 2);
+    assert_eq!(second.starts(), 2);
 }

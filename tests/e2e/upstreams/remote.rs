@@ -1,4 +1,4 @@
-//! Servers elsewhere: certificates, proxies, headers, and redirects that lead away.
+//! Remote servers: certificates, proxies, headers, and redirects to other hosts.
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Failure;
@@ -11,10 +11,10 @@ use evermoor_tests::network::tls::{Authority, Front};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// A name that no resolver knows, so that only a proxy can lead there.
+/// A name that no resolver knows, so that only a proxy can reach it.
 const FAR_AWAY: &str = "notes.evermoor.invalid";
 
-/// An upstream over TLS, with a certificate of an authority that is in the file `ca.pem`.
+/// An upstream over TLS, with a certificate from the authority in the file `ca.pem`.
 struct Remote {
     scene: Scene,
     upstream: upstream::Upstream,
@@ -34,13 +34,13 @@ impl Remote {
         Self { scene, upstream, front, ca, pem: authority.pem() }
     }
 
-    /// The entry of an upstream far away.
+    /// The entry of an upstream with the unresolvable name.
     fn far_away(&self, more: &str) -> String {
         let ca = &self.ca;
         format!("\n[upstreams.notes]\nurl = \"https://{FAR_AWAY}/mcp\"\nca_file = {ca:?}\n{more}\n")
     }
 
-    /// A gateway with these upstreams and these variables of the environment.
+    /// A gateway with these upstreams and environment variables.
     async fn gateway(&self, upstreams: &str, variables: &[(&str, &str)]) -> Gateway {
         self.scene.write("hold = 1", upstreams);
         let mut all = vec![("NO_PROXY", ""), ("HTTPS_PROXY", ""), ("HTTP_PROXY", "")];
@@ -101,7 +101,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_authority_is
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_named_leads_to_the_server() {
+async fn a_configured_proxy_is_used() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let named = format!("proxy = \"{}\"", tunnel.url);
@@ -113,7 +113,7 @@ async fn a_proxy_that_is_named_leads_to_the_server() {
 }
 
 #[tokio::test]
-async fn the_proxy_of_the_environment_is_used_where_nothing_else_is_said() {
+async fn the_proxy_of_the_environment_is_the_default() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let variables = [("HTTPS_PROXY", tunnel.url.as_str())];
@@ -124,7 +124,7 @@ async fn the_proxy_of_the_environment_is_used_where_nothing_else_is_said() {
 }
 
 #[tokio::test]
-async fn no_proxy_is_used_where_that_is_said() {
+async fn the_proxy_can_be_turned_off() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let proxy = ("HTTPS_PROXY", tunnel.url.as_str());
@@ -137,7 +137,7 @@ async fn no_proxy_is_used_where_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_on_this_machine_is_reached_without_a_proxy_whatever_is_said() {
+async fn a_local_server_is_reached_without_a_proxy_whatever_is_configured() {
     let remote = Remote::new().await;
     let tunnel = Tunnel::to(remote.front.address).await;
     let (proxy, ca) = (tunnel.url.as_str(), &remote.ca);
@@ -154,7 +154,7 @@ async fn a_server_on_this_machine_is_reached_without_a_proxy_whatever_is_said() 
 }
 
 #[tokio::test]
-async fn a_proxy_that_does_not_answer_is_blamed_and_not_the_server() {
+async fn an_unreachable_proxy_is_named_as_the_cause() {
     let remote = Remote::new().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let named = format!("proxy = \"http://{closed}\"");
@@ -177,7 +177,7 @@ async fn headers_are_sent_with_every_request() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_server_is_not_followed_and_one_at_home_is() {
+async fn a_redirect_is_followed_only_to_the_same_server() {
     let remote = Remote::new().await;
     let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = other.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Upstreams that are programs: started, restarted and ended by the gateway.
+//! Stdio upstreams: programs that the gateway starts, restarts and ends.
 
 use evermoor_core::api::UpstreamState;
 use evermoor_platform::process::spawn::kill;
@@ -32,7 +32,7 @@ async fn a_call_goes_through_a_program_over_http_and_over_the_shim() {
     let result = editor.call("record", &json!({ "nonce": "shim" })).await;
     assert_eq!(result["content"][0]["text"], "shim");
     assert_eq!((program.ledger.executions("http"), program.ledger.executions("shim")), (1, 1));
-    assert_eq!(program.lives(), 1);
+    assert_eq!(program.starts(), 1);
 }
 
 #[tokio::test]
@@ -59,9 +59,10 @@ async fn a_killed_program_is_started_again_and_the_call_is_held() {
     let (program, gateway) = notes(&scene, &[]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     for (life, nonce) in [(1, "one"), (2, "two"), (3, "three")] {
-        let process = program.life(life).await;
+        let process = program.instance(life).await;
         kill(process).unwrap();
-        // What is written while it dies may have been read: that is for another scenario.
+        // Wait until it is gone: input that is written while it dies may have been read, which is
+        // another scenario.
         until_gone(process).await;
         editor.call("record", &json!({ "nonce": nonce })).await;
         assert_eq!(program.ledger.executions(nonce), 1);
@@ -69,13 +70,13 @@ async fn a_killed_program_is_started_again_and_the_call_is_held() {
 }
 
 #[tokio::test]
-async fn a_program_killed_in_the_middle_of_a_call_leaves_it_unknown_and_unrepeated() {
+async fn a_call_whose_program_is_killed_is_unknown_and_not_repeated() {
     let scene = Scene::new();
     let (program, gateway) = notes(&scene, &[]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     let cut = async {
         program.until_executed("cut").await;
-        kill(program.life(1).await).unwrap();
+        kill(program.instance(1).await).unwrap();
     };
     let arguments = json!({ "nonce": "cut" });
     let (result, ()) = tokio::join!(editor.call("hang", &arguments), cut);
@@ -89,7 +90,7 @@ async fn nothing_is_left_when_the_gateway_is_asked_to_stop() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, &["kin", "stays"]).await;
     gateway.until_connected("notes").await;
-    let (life, kin) = (program.life(1).await, program.kin(1).await);
+    let (life, kin) = (program.instance(1).await, program.kin(1).await);
     assert!(runs(life) && runs(kin));
     signal(gateway.process.pid(), Signal::TERM);
     assert!(gateway.process.ended().await.success());
@@ -101,13 +102,13 @@ async fn a_program_ends_with_a_gateway_that_was_killed() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, &["stays"]).await;
     gateway.until_connected("notes").await;
-    let life = program.life(1).await;
+    let life = program.instance(1).await;
     gateway.process.kill().await;
     until_gone(life).await;
 }
 
 #[tokio::test]
-async fn what_a_killed_gateway_left_behind_is_ended_by_the_next_and_nothing_else_is() {
+async fn the_next_gateway_ends_the_processes_of_a_killed_one_and_nothing_else() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, &["kin"]).await;
     let elsewhere = Scene::new();
@@ -121,36 +122,36 @@ async fn what_a_killed_gateway_left_behind_is_ended_by_the_next_and_nothing_else
 }
 
 #[tokio::test]
-async fn a_frozen_program_can_be_replaced_with_its_kin() {
+async fn a_frozen_program_is_replaced_together_with_its_children() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, &["kin"]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "before" })).await;
-    let (life, kin) = (program.life(1).await, program.kin(1).await);
+    let (life, kin) = (program.instance(1).await, program.kin(1).await);
     signal(life, Signal::STOP);
     let restart = http().post(format!("{}/api/upstreams/notes/restart", gateway.origin));
     restart.bearer_auth(&gateway.control_token).send().await.unwrap();
     editor.call("record", &json!({ "nonce": "after" })).await;
     until_gone(life).await;
     until_gone(kin).await;
-    assert_eq!((program.lives(), program.ledger.executions("after")), (2, 1));
+    assert_eq!((program.starts(), program.ledger.executions("after")), (2, 1));
     signal(gateway.process.pid(), Signal::TERM);
     gateway.process.ended().await;
     assert!(!runs(program.kin(2).await));
 }
 
 #[tokio::test]
-async fn a_program_that_insists_on_the_older_handshake_gets_it() {
+async fn a_program_that_requires_initialize_gets_it() {
     let scene = Scene::new();
     let (program, gateway) = notes(&scene, &["strict"]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "a" })).await;
-    let process = program.life(2).await;
+    let process = program.instance(2).await;
     kill(process).unwrap();
     until_gone(process).await;
     editor.call("record", &json!({ "nonce": "b" })).await;
-    // Once to find out, and never again.
-    assert_eq!((program.lives(), program.ledger.executions("b")), (3, 1));
+    // One start to find out the version, and none after that.
+    assert_eq!((program.starts(), program.ledger.executions("b")), (3, 1));
 }
 
 #[tokio::test]
@@ -163,7 +164,7 @@ async fn a_program_without_a_handshake_serves_an_editor_with_one() {
 }
 
 #[tokio::test]
-async fn a_program_sees_nothing_of_the_gateways_environment_but_what_it_may() {
+async fn a_program_sees_only_the_allowed_part_of_the_gateways_environment() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &[]);
     scene.write("", &program.entry());
@@ -177,7 +178,7 @@ async fn a_program_sees_nothing_of_the_gateways_environment_but_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
+async fn a_missing_program_is_named_in_the_status_and_in_answers() {
     let scene = Scene::new();
     let nothing = entry::program("notes", "evermoor-nothing".as_ref(), &[]);
     let gateway = scene.gateway_of("hold = 1", &nothing).await;
@@ -187,7 +188,7 @@ async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_program_that_ends_at_once_again_and_again_is_tried_ever_more_slowly() {
+async fn a_program_that_keeps_exiting_is_restarted_with_backoff() {
     let scene = Scene::new();
     let script = "echo 'Error: no key' >&2; exit 3".to_owned();
     let failing = entry::program("notes", "sh".as_ref(), &["-c".to_owned(), script]);

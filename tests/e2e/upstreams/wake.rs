@@ -1,4 +1,4 @@
-//! A machine that wakes: the system says so, and no connection is believed any more.
+//! After a wake-up the gateway checks every connection.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ fn since(upstream: &UpstreamStatus) -> Option<u64> {
 }
 
 #[tokio::test]
-async fn a_connection_that_died_in_a_sleep_is_replaced_when_the_system_says_that_it_woke() {
+async fn a_connection_that_died_during_sleep_is_replaced_on_wake_up() {
     let scene = Scene::new();
     let (notes, logind) =
         (scene.upstream("notes").await, Logind::start(&scene.path("logind")).await);
     let proxy = Proxy::to(&notes.url).await;
-    // Nobody but the one who hears of the wake would ever ask for a sign of life.
+    // Without keepalives, only the wake-up makes the gateway ping.
     scene.write("", &(entry::at("notes", &proxy.url) + "keepalive_interval = 0\n"));
     let gateway = Gateway::start_among(&scene.home(), &[logind.variable()]).await;
     let before = since(&gateway.until_connected("notes").await);

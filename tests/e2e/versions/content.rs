@@ -1,11 +1,11 @@
-//! What an older editor cannot read is expressed in what it can.
+//! Content that an older editor cannot read is converted.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::Transport;
 use serde_json::{Value, json};
 
-use super::setting::{NEW, OLD, World, call};
+use super::fixture::{NEW, OLD, World, call};
 
 #[tokio::test]
 async fn every_editor_can_read_what_a_newer_server_returns() {
@@ -19,7 +19,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
                 SessionVersion::V2024_11_05 => vec!["text", "text", "text"],
                 SessionVersion::V2025_03_26 => vec!["text", "audio", "text"],
                 _ if spoken == NEW => vec!["resource_link", "audio", "text"],
-                // One of its own era has what its server said, and nothing more.
+                // An editor of the server's version gets exactly what the server sent.
                 SessionVersion::V2025_06_18 => vec!["resource_link", "audio", "text"],
                 SessionVersion::V2025_11_25 => vec!["resource_link", "audio"],
             };
@@ -31,7 +31,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
 }
 
 #[tokio::test]
-async fn data_that_is_no_object_is_wrapped_for_older_editors_and_its_schema_not_shown() {
+async fn non_object_results_are_wrapped_for_older_editors_and_their_schema_is_hidden() {
     let world = World::new(NEW, Transport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let result = call(&wire, "number").await["result"].clone();

@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28 whose call an older server answers with a question.
+//! 2026-07-28 editors whose call makes an older server ask for input.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
@@ -6,13 +6,13 @@ use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::setting::{OLD, World, able, text};
+use super::fixture::{OLD, World, able, text};
 
 fn params(tool: &str) -> Value {
     json!({ "name": tool, "capabilities": able() })
 }
 
-/// The same call with an answer to what it needed.
+/// The same call with the input it needed.
 fn back(tool: &str, needed: &Value, answer: &Value) -> Value {
     let asked = needed["inputRequests"].as_object().unwrap();
     let answers: Value = asked.keys().map(|key| (key.clone(), answer.clone())).collect();
@@ -30,7 +30,7 @@ async fn needed(world: &World, tool: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_an_older_server_asks_is_needed_and_the_same_call_goes_on() {
+async fn a_request_of_an_older_server_becomes_required_input_of_the_same_call() {
     for (spoken, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (ProtocolVersion::Session(SessionVersion::V2025_06_18), Transport::Http),
@@ -64,7 +64,7 @@ async fn what_an_older_server_asks_is_needed_and_the_same_call_goes_on() {
 }
 
 #[tokio::test]
-async fn a_state_that_nobody_gave_is_never_a_call() {
+async fn a_forged_request_state_never_causes_a_call() {
     let world = World::new(OLD, Transport::Http).await;
     let needed = needed(&world, "ask").await;
     let state = needed["requestState"].as_str().unwrap();
@@ -83,7 +83,7 @@ async fn a_state_that_nobody_gave_is_never_a_call() {
 }
 
 #[tokio::test]
-async fn a_state_that_outlived_its_gateway_is_an_honest_unknown() {
+async fn a_request_state_of_an_earlier_gateway_is_answered_as_unknown() {
     let World { scene, upstream, mut gateway } = World::new(OLD, Transport::Http).await;
     let wire = evermoor_tests::editor::wire::Wire::to(&gateway, "/mcp/era");
     let answer = wire.newer(1, "tools/call", params("ask")).await.last().clone();
@@ -103,7 +103,7 @@ async fn a_state_that_outlived_its_gateway_is_an_honest_unknown() {
 }
 
 #[tokio::test]
-async fn links_that_must_be_opened_first_are_needed_and_the_call_is_made_then() {
+async fn links_that_must_be_opened_first_become_required_input() {
     let world = World::new(OLD, Transport::Http).await;
     let needed = needed(&world, "sign_in").await;
     let (_, asked) = needed["inputRequests"].as_object().unwrap().iter().next().unwrap();

@@ -1,4 +1,4 @@
-//! Editors with sessions and servers of 2026-07-28.
+//! Editors with sessions and 2026-07-28 servers.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::Scene;
@@ -6,12 +6,12 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use serde_json::{Value, json};
 
-use super::setting::{NEW, World, able, call, converse, text};
+use super::fixture::{NEW, World, able, call, converse, text};
 
 const META: &str = "io.modelcontextprotocol/";
 
 #[tokio::test]
-async fn a_request_says_who_asks_in_body_and_headers_and_its_answer_loses_its_marks() {
+async fn requests_to_newer_servers_name_the_client_and_their_answers_lose_newer_fields() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_06_18, json!({ "roots": {} })).await;
@@ -38,7 +38,7 @@ async fn a_request_says_who_asks_in_body_and_headers_and_its_answer_loses_its_ma
 }
 
 #[tokio::test]
-async fn what_a_newer_server_needs_is_asked_for_and_its_state_comes_back_to_the_byte() {
+async fn required_input_is_requested_from_the_editor_and_the_state_returns_byte_for_byte() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_11_25, able()).await;
@@ -70,7 +70,7 @@ async fn what_a_newer_server_needs_is_asked_for_and_its_state_comes_back_to_the_
 }
 
 #[tokio::test]
-async fn an_editor_that_cannot_be_asked_gets_a_result_that_its_model_can_read() {
+async fn an_editor_without_the_capability_gets_a_result_that_its_model_can_read() {
     let world = World::new(NEW, Transport::Http).await;
     let wire = world.older(SessionVersion::V2024_11_05, json!({})).await;
     let answer = call(&wire, "ask").await;
@@ -79,7 +79,7 @@ async fn an_editor_that_cannot_be_asked_gets_a_result_that_its_model_can_read() 
 }
 
 #[tokio::test]
-async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
+async fn one_stream_serves_the_subscriptions_of_all_editors() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
         let ledger = world.upstream.ledger.clone();
@@ -97,7 +97,7 @@ async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
         assert_eq!(told["params"], json!({ "uri": "note:1" }), "without the number of our stream");
         call(&one, "grow").await;
         for news in [&mut heard, &mut none] {
-            // What changed while one stream took over from the other may be told by both.
+            // Changes made while one stream replaced the other may arrive on both.
             let mut told = json!({});
             while told["method"] != "notifications/tools/list_changed" {
                 told = news.next().await.unwrap().1;
@@ -138,7 +138,7 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
         let told = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
         let told = match transport {
             Transport::Http | Transport::Sse => told.messages[0].1.clone(),
-            // Over pipes nothing says whose it is.
+            // Over stdio, notifications do not say which subscription they belong to.
             Transport::Stdio => news.next().await.unwrap().1,
         };
         assert_eq!(told["method"], "notifications/message");
@@ -146,7 +146,7 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_its_own_revision_once_is_asked_again_and_not_to_shake_hands() {
+async fn a_server_that_refuses_its_own_version_once_is_asked_again_without_initialize() {
     for transport in [Transport::Http, Transport::Stdio] {
         let scene = Scene::new();
         std::fs::write(scene.path("era.hesitates"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Editors of 2026-07-28 with servers of every older revision.
+//! 2026-07-28 editors with servers of every older version.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
@@ -8,12 +8,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::setting::{OLD, World, text};
+use super::fixture::{OLD, World, text};
 
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 #[tokio::test]
-async fn a_request_is_stripped_of_what_older_servers_do_not_know_and_its_answer_gets_its_marks() {
+async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them() {
     for (spoken, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (ProtocolVersion::Session(SessionVersion::V2025_03_26), Transport::Http),
@@ -53,7 +53,7 @@ async fn a_request_is_stripped_of_what_older_servers_do_not_know_and_its_answer_
 }
 
 #[tokio::test]
-async fn log_messages_come_on_the_call_that_wants_them_and_on_no_other() {
+async fn log_messages_arrive_only_on_the_call_that_asked_for_them() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(OLD, transport).await;
         let log = |level: Option<&str>| {
@@ -77,7 +77,7 @@ async fn log_messages_come_on_the_call_that_wants_them_and_on_no_other() {
 }
 
 #[tokio::test]
-async fn hanging_up_cancels_at_an_older_server_over_every_transport() {
+async fn disconnecting_cancels_at_an_older_server_over_every_transport() {
     for (spoken, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (OLD, Transport::Http),
@@ -95,7 +95,7 @@ async fn hanging_up_cancels_at_an_older_server_over_every_transport() {
 }
 
 #[tokio::test]
-async fn whoever_listens_hears_of_resources_and_lists_of_an_older_server_across_its_death() {
+async fn a_subscription_to_an_older_server_survives_its_death() {
     let mut world = World::new(OLD, Transport::Http).await;
     let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["note:1"] });
     let params = json!({ "notifications": wanted });

@@ -1,4 +1,4 @@
-//! Tasks of 2025-11-25 and of the extension of 2026-07-28, each for editors of the other.
+//! Tasks of 2025-11-25 and of the 2026-07-28 extension, each for editors of the other version.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::{Wire, request};
@@ -6,12 +6,12 @@ use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::setting::{NEW, OLD, World, able, converse, text};
+use super::fixture::{NEW, OLD, World, able, converse, text};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// A request of 2026-07-28 by a client that can follow tasks.
+/// A request from a 2026-07-28 client that supports tasks.
 async fn newer(wire: &Wire, method: &str, mut params: Value) -> Value {
     let mut able = able();
     able["extensions"] = json!({ EXTENSION: {} });
@@ -54,7 +54,7 @@ async fn a_newer_editor_follows_the_task_of_an_older_server_across_a_restart_of_
 }
 
 #[tokio::test]
-async fn a_newer_editor_answers_what_the_task_of_an_older_server_asks() {
+async fn a_newer_editor_answers_requests_of_an_older_servers_task() {
     let world = World::new(OLD, Transport::Http).await;
     let wire = world.newer();
     let made = newer(&wire, "tools/call", slow("slow_ask", "n")).await["result"].clone();
@@ -119,7 +119,7 @@ async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_
 }
 
 #[tokio::test]
-async fn an_older_editor_is_asked_what_the_task_of_a_newer_server_needs() {
+async fn an_older_editor_is_asked_for_the_input_of_a_newer_servers_task() {
     let world = World::new(NEW, Transport::Stdio).await;
     let wire = world.older(SessionVersion::V2025_11_25, able()).await;
     let mut params = slow("slow_ask", "n");
@@ -147,7 +147,7 @@ async fn a_task_that_an_older_editor_cancels_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_newer_server_made_no_task_of_is_a_finished_task_for_who_wanted_one() {
+async fn a_call_that_a_newer_server_answers_directly_is_a_completed_task_for_an_older_editor() {
     let world = World::new(NEW, Transport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let mut params = slow("echo", "n");
@@ -160,7 +160,7 @@ async fn a_call_that_a_newer_server_made_no_task_of_is_a_finished_task_for_who_w
 }
 
 #[tokio::test]
-async fn nobody_gets_a_task_where_all_servers_are_seen_in_one() {
+async fn tasks_are_not_offered_on_the_combined_path() {
     for spoken in [NEW, OLD] {
         let world = World::new(spoken, Transport::Http).await;
         let wire = Wire::to(&world.gateway, "/mcp");

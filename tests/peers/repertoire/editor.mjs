@@ -1,4 +1,4 @@
-// An editor made with the TypeScript SDK. It does the whole repertoire and prints what came of it as one line of JSON. See
+// An editor built with the TypeScript SDK. It runs the whole repertoire and prints the results as one line of JSON. See
 // README.md.
 //
 //   editor.mjs GENERATION NONCE http URL TOKEN
@@ -12,7 +12,7 @@ const ANSWERS = {
   "roots/list": { roots: [{ uri: "file:///here" }] },
 };
 
-/** What differs between the generations. */
+/** The differences between the generations. */
 const generations = {
   async 1() {
     const types = await import("@modelcontextprotocol/sdk/types.js");
@@ -70,7 +70,7 @@ await client.connect(transports[wire](rest));
 const params = (name, words = nonce) => ({ name, arguments: { nonce: words } });
 const call = async (name, options) => (await sdk.call(client, params(name), options)).content[0].text;
 
-/** The first news of a kind. */
+/** The first notification of a kind. */
 const first = (method) => new Promise((heard) => sdk.hear(client, method, ({ params }) => heard(params)));
 
 const seen = {};
@@ -82,7 +82,7 @@ seen.prompt = (await client.getPrompt({ name: "greet", arguments: { name: "Ada" 
 const ref = { type: "ref/prompt", name: "greet" };
 seen.completed = (await client.complete({ ref, argument: { name: "name", value: "A" } })).completion.values;
 seen.called = await call("echo");
-// The SDK hands on progress later than an answer that came after it, so the answer must not come before all is heard.
+// The SDK may deliver progress after the answer that follows it, so the call is released only once all progress arrived.
 seen.progress = [];
 let released;
 const hear = ({ progress }) => {
@@ -91,7 +91,7 @@ const hear = ({ progress }) => {
 await call("steps", { onprogress: hear });
 await released;
 
-// Whoever sets a level for a session asks a server that says that it logs.
+// In a session, only a server that declares logging accepts a level.
 if (generation === "2" || client.getServerCapabilities().logging) {
   const told = first("notifications/message");
   await sdk.log(client, params("log", "told"));

@@ -1,4 +1,4 @@
-"""An editor made with the `mcp` package. It does the whole repertoire and prints what came of it as one line of JSON. See
+"""An editor built with the `mcp` package. It runs the whole repertoire and prints the results as one line of JSON. See
 README.md.
 
     editor.py NONCE http URL TOKEN

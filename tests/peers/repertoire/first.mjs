@@ -1,4 +1,5 @@
-// A server made with the first TypeScript SDK, which knows sessions alone: `first.mjs LEDGER PORT`. See README.md.
+// A server built with version 1 of the TypeScript SDK, which only supports sessions: `first.mjs LEDGER PORT`. See
+// README.md.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// A server made with the second TypeScript SDK, which takes single requests alone here: `second.mjs LEDGER PORT`. See
+// A server built with version 2 of the TypeScript SDK, limited to stateless requests: `second.mjs LEDGER PORT`. See
 // README.md.
 
 import { createServer } from "node:http";

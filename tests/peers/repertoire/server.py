@@ -1,4 +1,4 @@
-"""`server.py LEDGER PORT`: a server made with the `mcp` package, which speaks 2026-07-28 when it is asked. See README.md."""
+"""`server.py LEDGER PORT`: a server built with the `mcp` package, which speaks 2026-07-28 on request. See README.md."""
 
 import sys
 from collections import defaultdict

@@ -1,4 +1,4 @@
-// What the servers of both generations of the TypeScript SDK have in common.
+// Shared by the servers of both generations of the TypeScript SDK.
 
 import { appendFileSync } from "node:fs";
 
@@ -7,10 +7,10 @@ const [ledger, port] = process.argv.slice(2);
 export const NOTE = "note://1";
 export const NAMES = ["Ada", "Grace"];
 
-/** What the tool `sample` asks a model. */
+/** The sampling request of the tool `sample`. */
 export const QUESTION = { messages: [{ role: "user", content: { type: "text", text: "Say something." } }], maxTokens: 10 };
 
-/** What the tool `ask` asks a person. */
+/** The elicitation of the tool `ask`. */
 export const FORM = {
   mode: "form",
   message: "What is your name?",
@@ -19,16 +19,16 @@ export const FORM = {
 
 export const says = (words) => ({ content: [{ type: "text", text: words }] });
 
-/** Writes a line into the ledger. */
+/** Appends a line to the ledger. */
 export const writeDown = (nonce) => appendFileSync(ledger, `${nonce}\n`);
 
-/** Waits until nobody wants the answer any more, and writes that down. */
+/** Waits until the call is cancelled, and records that. */
 export async function untilCancelled(signal, nonce) {
   if (!signal.aborted) await new Promise((cancelled) => signal.addEventListener("abort", cancelled, { once: true }));
   writeDown(`cancelled ${nonce}`);
 }
 
-/** Lets `steps` end, whoever of the two comes first. */
+/** Releases `steps`, whether it has started or not. */
 const released = new Map();
 export function release(nonce) {
   if (!released.has(nonce)) released.set(nonce, Promise.withResolvers());

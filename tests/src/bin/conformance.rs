@@ -1,5 +1,5 @@
-//! `conformance`: what the conformance suite finds, directly and through the gateway, and what is
-//! lost on the way.
+//! `conformance`: runs MCP's conformance suite directly and through the gateway, and prints the
+//! checks that only pass directly.
 
 use evermoor_tests::conformance::{Client, Comparison, Era, Requirements, SCENARIOS, try_client};
 

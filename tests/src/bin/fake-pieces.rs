@@ -1,10 +1,10 @@
-//! `fake-pieces FOLDER [MILLIS]`: one life of a fake PiecesOS, which begins after so long.
+//! `fake-pieces FOLDER [MILLIS]`: one process of the fake PiecesOS, which starts after MILLIS.
 //!
-//! The folder has what it is (`settings.json`) and what it did (`ledger`). It outlives the process.
+//! The folder holds its settings (`settings.json`) and its `ledger`. Both outlive the process.
 
 use std::path::PathBuf;
 
-use evermoor_tests::fakes::pieces::life;
+use evermoor_tests::fakes::pieces::process;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -12,5 +12,5 @@ async fn main() {
     let folder = PathBuf::from(args.next().expect("a folder"));
     let after = args.next().map(|millis| millis.into_string().expect("a number"));
     let after = after.map_or(0, |millis| millis.parse().expect("a number"));
-    life::live(&folder, after).await;
+    process::run(&folder, after).await;
 }

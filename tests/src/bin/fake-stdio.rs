@@ -1,10 +1,11 @@
-//! `fake-stdio LEDGER [WAYS…]`: an MCP server over standard input and output that keeps a ledger.
+//! `fake-stdio LEDGER [OPTIONS…]`: a stdio MCP server that keeps a ledger.
 //!
-//! Each life writes its process id to LEDGER.lives, and each process it starts to LEDGER.kin. Ways: `kin` starts a
-//! process that does not end by itself; `strict` ends when the first message is not `initialize`; `stateless` speaks
-//! 2026-07-28 only; `stays` goes on when its input is closed; `chatty` prints what is no message; `social` writes log
-//! messages and offers the resource `note:1`, which the tool `touch` changes. The tool `ask` asks its caller, `wait` waits
-//! until it is released.
+//! Each process appends its id to LEDGER.lives, and the id of each child process to LEDGER.kin.
+//! Options: `kin` starts a child that never exits on its own; `strict` exits if the first message
+//! is not `initialize`; `stateless` speaks 2026-07-28 only; `stays` keeps running after its input
+//! is closed; `chatty` also prints lines that are not messages; `social` writes log messages and
+//! offers the resource `note:1`, which the tool `touch` changes. The tool `ask` sends a request to
+//! its caller; `wait` waits until the ledger releases it.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
@@ -20,13 +21,13 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 use evermoor_tests::oracle::ledger::Ledger;
 
-/// The resource that a social one has.
+/// The resource that `social` offers.
 const NOTE: &str = "note:1";
 
 struct Fake {
     ledger: Ledger,
     ways: Vec<String>,
-    /// Calls that wait for what their caller says.
+    /// Calls that wait for the caller's reply.
     asking: VecDeque<Id>,
 }
 
@@ -72,7 +73,7 @@ impl Fake {
         self.ways.iter().any(|known| known == way)
     }
 
-    /// The answer, unless the caller is asked first.
+    /// The answer, or `None` if the caller has to be asked first.
     fn answer(&mut self, request: &Request) -> Option<Response> {
         let id = request.id.clone();
         let stateless = self.does("stateless");
@@ -109,7 +110,7 @@ impl Fake {
         })
     }
 
-    /// What a caller said becomes the answer to its call.
+    /// Turns the caller's reply into the answer to its call.
     fn pass_on(&mut self, said: &Response) {
         let Some(call) = self.asking.pop_front() else { return };
         let words = match &said.outcome {
@@ -184,7 +185,7 @@ impl Fake {
         Response::result(request.id.clone(), text(&said))
     }
 
-    /// A process that nobody ends but us, with our pipes in its hands.
+    /// A child that inherits our pipes and runs until we kill it.
     fn start_kin(&self) -> tokio::process::Child {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime can be made");
@@ -232,7 +233,7 @@ fn say(line: &[u8]) {
     let mut output = std::io::stdout().lock();
     let said =
         output.write_all(line).and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush());
-    // A gateway that is gone reads no more.
+    // The gateway has exited.
     if said.is_err() {
         std::process::exit(0);
     }

@@ -1,7 +1,7 @@
 //! `fake-upstream ADDRESS LEDGER [TOOL...]`: an MCP server that keeps a ledger of what it executed.
 //!
-//! It prints its address once it listens, and each execution. It is strict where the protocol is:
-//! without a session it gave out itself, it answers nothing. It misbehaves when told to.
+//! It prints its address once it listens, and then each execution. It is as strict as the protocol:
+//! it rejects requests without a session that it issued. It misbehaves when ordered to.
 
 use std::path::PathBuf;
 

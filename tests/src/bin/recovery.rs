@@ -1,5 +1,5 @@
-//! `recovery [KILLS] [STALLS]`: how fast the gateway notices that an upstream is gone, and how fast
-//! a call works again once it is back.
+//! `recovery [KILLS] [STALLS]`: how fast the gateway notices that an upstream is down, and how soon
+//! a call succeeds once the upstream is back.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn main() {
     }
 }
 
-/// In every other round a call waits during the outage; else the call is made when it is over.
+/// In every other round the call is held during the outage; otherwise it is made afterwards.
 async fn killed(kills: u32) {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
@@ -36,7 +36,7 @@ async fn killed(kills: u32) {
             killed.elapsed()
         });
         noticed.push(down);
-        // The longer it is away, the rarer it is looked for.
+        // The longer the outage, the longer the pause between reconnection attempts.
         let away = Duration::from_millis(u64::from(round % 6) * 300);
         let nonce = format!("round {round}");
         let back = async {

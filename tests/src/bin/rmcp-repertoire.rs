@@ -1,4 +1,4 @@
-//! `rmcp-repertoire LEDGER PORT`: the server of `peers/repertoire`, made with rmcp.
+//! `rmcp-repertoire LEDGER PORT`: the server of `peers/repertoire`, built with rmcp.
 
 #![expect(deprecated, reason = "editors of older revisions offer these")]
 
@@ -32,14 +32,14 @@ const TOOLS: [&str; 9] =
 struct Repertoire {
     ledger: Ledger,
     touched: broadcast::Sender<()>,
-    /// The nonces that were released.
+    /// The released nonces.
     released: watch::Sender<Vec<String>>,
 }
 
 type Context = RequestContext<RoleServer>;
 
 impl Repertoire {
-    /// What a tool asks the editor.
+    /// The input request that a tool sends to the editor.
     fn question(tool: &str) -> InputRequest {
         match tool {
             "sample" => {

@@ -1,8 +1,8 @@
-//! `rmcp-server LEDGER stdio|http PORT NEWEST`: an MCP server made with rmcp, which speaks the
-//! revisions up to `NEWEST`.
+//! `rmcp-server LEDGER stdio|http PORT NEWEST`: an MCP server built with rmcp that speaks protocol
+//! versions up to `NEWEST`.
 //!
-//! Its one tool writes a nonce into the ledger, so that a test can count how often it ran. Over HTTP
-//! it says which sessions it makes.
+//! Its only tool writes a nonce to the ledger, so that a test can count the executions. Over HTTP
+//! it prints the id of each session it creates.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

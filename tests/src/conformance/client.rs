@@ -1,5 +1,5 @@
-//! The suite as a server, and an editor that speaks to it: alone, and with a gateway in between, which is
-//! the client that the suite sees then.
+//! The suite as a server: an editor connects to it directly, or through a gateway, which is then
+//! the client under test.
 
 use super::findings::Findings;
 use super::suite;
@@ -7,7 +7,7 @@ use crate::peers::{folder, node};
 use crate::scene::Scene;
 use crate::scene::programs::built;
 
-/// What a client is tried with: the scenarios that do not ask it to sign in.
+/// The client scenarios that need no sign-in.
 pub const SCENARIOS: [&str; 8] = [
     "initialize",
     "tools_call",
@@ -19,21 +19,21 @@ pub const SCENARIOS: [&str; 8] = [
     "json-schema-2020-12-preservation",
 ];
 
-/// Who speaks to the suite.
+/// The client under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// The editor itself, which is of the first generation of the TypeScript SDK and knows sessions alone.
+    /// The editor itself, built with version 1 of the TypeScript SDK, which only supports sessions.
     Editor,
     /// Evermoor, on behalf of that editor.
     Evermoor,
 }
 
-/// What the suite finds in one scenario.
+/// The suite's findings for one scenario.
 pub async fn try_client(client: Client, scenario: &str) -> Findings {
     let scene = Scene::new();
     let (results, home, program) = (scene.path("results"), scene.home(), built("evermoor"));
     let (node, script) = (node(), folder().join("conforming.mjs"));
-    // The suite gives the command to a shell.
+    // The suite runs the command in a shell.
     let command = format!("'{}' '{}'", node.display(), script.display());
     let variables: &[_] = match client {
         Client::Editor => &[],

@@ -1,12 +1,12 @@
-//! What a run of the suite found.
+//! The results of a run of the suite.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// What the suite says of one check. When a check is made several times, the worst counts, so the
-/// order matters.
+/// The suite's verdict on one check. If a check runs several times, the worst verdict counts, so
+/// the order matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
@@ -25,7 +25,7 @@ struct Check {
     complaint: Option<String>,
 }
 
-/// What one run found, by `scenario check`.
+/// The results of one run, by `scenario check`.
 #[derive(Debug, Default)]
 pub struct Findings {
     verdicts: BTreeMap<String, Verdict>,
@@ -43,19 +43,19 @@ impl Findings {
         failed.map(|(name, _)| name.as_str())
     }
 
-    /// How many checks passed, of how many that were made.
+    /// Passed checks out of all checks that ran.
     pub fn count(&self) -> String {
         let made = self.verdicts.values().filter(|verdict| **verdict >= Verdict::Success).count();
         format!("{} of {made} checks pass", self.passed().count())
     }
 
-    /// What the suite said of a check, if it said anything.
+    /// The suite's message for a check, or an empty string.
     pub fn complaint(&self, check: &str) -> &str {
         self.complaints.get(check).map_or("", String::as_str)
     }
 
-    /// The checks that pass here and not there, each with what the suite said of it there. One that
-    /// was not made there counts as not passed: what it needed had failed.
+    /// The checks that pass here but not in `there`, each with the suite's message from there. A
+    /// check that did not run there counts as failed, because something it depends on failed.
     pub fn lost_in(&self, there: &Self) -> BTreeMap<&str, String> {
         let lost =
             self.passed().filter(|name| there.verdicts.get(*name) != Some(&Verdict::Success));
@@ -72,7 +72,7 @@ impl Findings {
         let mut findings = Self::default();
         for entry in std::fs::read_dir(results).expect("the suite wrote results").flatten() {
             let folder = entry.file_name().into_string().expect("a plain name");
-            // A scenario that the suite itself stumbled over leaves an empty folder.
+            // The suite leaves an empty folder for a scenario in which it crashed.
             let content = std::fs::read(entry.path().join("checks.json"));
             let content = content.unwrap_or_else(|_| b"[]".to_vec());
             let checks: Vec<Check> = serde_json::from_slice(&content).expect("checks are JSON");
@@ -94,8 +94,8 @@ impl Findings {
     }
 }
 
-/// The scenario that a folder of results is about: `server-<scenario>-<time>`, or `<scenario>-<time>`
-/// where a client was tried.
+/// The scenario of a results folder: `server-<scenario>-<time>`, or `<scenario>-<time>` for a
+/// client.
 fn scenario(folder: &str) -> &str {
     const TIME: usize = "-2026-07-28T00-00-00-000Z".len();
     let end = folder.len().checked_sub(TIME).expect("a folder ends with a time");

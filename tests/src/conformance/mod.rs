@@ -1,5 +1,12 @@
-//! The conformance suite of MCP: the server it is pointed at, the client it is asked by, a run of it, and
-//! what it found.
+//! MCP's conformance suite, run directly and through the gateway.
+//!
+//! - [`server`]: the suite tests a server, alone and behind a gateway
+//! - [`client`]: the suite tests a client, alone and with a gateway in between
+//! - [`suite`]: the suite's process
+//! - [`findings`]: the results of a run
+//!
+//! Depends on [`scene`](crate::scene) and [`peers`](crate::peers). Used by `e2e/interop` and the
+//! `conformance` binary.
 
 mod client;
 mod findings;

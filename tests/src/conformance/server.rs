@@ -1,4 +1,4 @@
-//! The suite against a server: the server that it is pointed at, alone and behind a gateway.
+//! The suite tests a server, alone and behind a gateway.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::peers::{folder, node};
 use crate::scene::Scene;
 use crate::scene::programs::Process;
 
-/// A set of requirements, frozen with the revision of MCP that it is for.
+/// A set of requirements, frozen with its MCP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirements {
     Sessions,
@@ -19,7 +19,7 @@ pub enum Requirements {
 }
 
 impl Requirements {
-    /// The revision, which is how the suite calls the set.
+    /// The protocol version, which is also the suite's name for the set.
     pub fn revision(self) -> &'static str {
         match self {
             Self::Sessions => "2025-11-25",
@@ -31,17 +31,17 @@ impl Requirements {
 /// What the server behind the gateway speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// Sessions and single requests, as whoever asks it wants.
+    /// Sessions and stateless requests, depending on the client.
     Both,
-    /// One revision alone.
+    /// One protocol version only.
     Only(ProtocolVersion),
 }
 
 impl Era {
-    /// The last revision with sessions, alone.
+    /// Only the last version with sessions.
     pub const SESSIONS: Self = Self::Only(ProtocolVersion::Session(SessionVersion::V2025_11_25));
 
-    /// All, from the one that can do most to the one that can do least.
+    /// All, from the most to the least capable.
     pub const ALL: [Self; 6] = [
         Self::Both,
         Self::Only(ProtocolVersion::Stateless),
@@ -59,7 +59,7 @@ impl Era {
     }
 }
 
-/// A server that has all that the suite asks for.
+/// A server with everything that the suite asks for.
 pub struct Fixture {
     _process: Process,
     pub url: String,
@@ -79,31 +79,31 @@ impl Fixture {
     }
 }
 
-/// What the suite finds when it asks a server directly, and when it asks one through a gateway.
+/// The suite's findings for a server tested directly and for one tested through a gateway.
 pub struct Comparison {
     pub direct: Findings,
     pub through: Findings,
 }
 
 impl Comparison {
-    /// The server behind the gateway speaks as `era` says. The one that is asked directly can do all
-    /// that can be asked of it.
+    /// `era` says what the server behind the gateway speaks. The server that is tested directly
+    /// supports everything.
     pub async fn make(requirements: Requirements, era: Era) -> Self {
-        // One after the other: the suite has time limits, and two of it at once miss them.
+        // One after the other: two concurrent runs miss the suite's time limits.
         let direct = directly(requirements).await;
         let through = through_a_gateway(requirements, era).await;
         Self { direct, through }
     }
 }
 
-/// What the suite finds when it asks a server that can do all that can be asked of it.
+/// The suite's findings for a server that supports everything, tested directly.
 pub async fn directly(requirements: Requirements) -> Findings {
     let scene = Scene::new();
     let fixture = Fixture::start(Era::Both).await;
     run(requirements, &fixture.url, &scene.path("direct")).await
 }
 
-/// What the suite finds when it asks a server that speaks as `era` says through a gateway.
+/// The suite's findings for a server that speaks `era`, tested through a gateway.
 pub async fn through_a_gateway(requirements: Requirements, era: Era) -> Findings {
     let scene = Scene::new();
     let fixture = Fixture::start(era).await;
@@ -115,11 +115,11 @@ pub async fn through_a_gateway(requirements: Requirements, era: Era) -> Findings
     run(requirements, &url, &scene.path("through")).await
 }
 
-/// Runs the suite against `url`; the folder `results` must not be there yet.
+/// Runs the suite against `url`. The folder `results` must not exist yet.
 async fn run(requirements: Requirements, url: &str, results: &Path) -> Findings {
     let arguments = ["server", "--url", url, "--requirements", requirements.revision()];
     let said = suite::run(results, &arguments, &[]).await;
-    // Its status says whether all is well, its last words whether it came to an end at all.
+    // The exit status says whether all checks passed; the summary says whether the run completed.
     assert!(said.contains("=== SUMMARY ==="), "the suite broke off: {said}");
     Findings::read(results)
 }

@@ -1,4 +1,4 @@
-//! The suite itself, as a process.
+//! The process of the conformance suite.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::peers::{folder, node};
 use crate::scene::programs::command;
 
-/// How long a whole run may take on a busy machine.
+/// Time limit for a whole run on a busy machine.
 const LONGEST: Duration = Duration::from_secs(100);
 
-/// Runs it until it ends, and returns what it printed. Its results are in the folder `results` then.
+/// Runs the suite to completion and returns its output. Its results are then in the folder
+/// `results`.
 pub(super) async fn run(results: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
     let mut command = command(node());
     command.arg("--import").arg(folder().join("patient.mjs"));

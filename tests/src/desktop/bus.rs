@@ -1,4 +1,4 @@
-//! A bus that starts nothing by itself: no keyring, no settings service, no portal.
+//! A session bus that activates no services: no keyring, no settings service, no portal.
 
 use std::fs;
 use std::path::Path;

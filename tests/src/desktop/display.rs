@@ -1,4 +1,4 @@
-//! A display without a screen.
+//! A virtual display (Xvfb).
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ pub(super) struct Display {
 }
 
 impl Display {
-    /// Xvfb finds a free number itself and says which once it is ready.
+    /// Xvfb picks a free display number and prints it once it is ready.
     pub(super) async fn start() -> Self {
         let mut server = Program::start(Path::new("Xvfb"), |command| {
             command.args(["-displayfd", "1", "-screen", "0", "1280x800x24"]);
@@ -27,7 +27,8 @@ impl Display {
     }
 }
 
-/// Asked to end, it removes its lock and its socket, which lie outside the folder of the test.
+/// Xvfb is asked to exit so that it removes its lock and its socket, which are outside the test's
+/// folder.
 impl Drop for Display {
     fn drop(&mut self) {
         self.server.end();

@@ -1,4 +1,4 @@
-//! The window of an application, driven from outside as WebDriver does it.
+//! Drives the window of an application through WebDriver.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{Desktop, PATIENCE, Program};
 use crate::gateway::http;
 use crate::peers::free_port;
 
-/// An application with a window, until this is dropped.
+/// An application with a window, closed on drop.
 pub struct Driver {
     session: String,
     http: reqwest::Client,
@@ -17,7 +17,7 @@ pub struct Driver {
 }
 
 impl Desktop {
-    /// Starts a program that opens a window, and takes the window's wheel.
+    /// Starts a program that opens a window, and connects to the window.
     pub async fn drive(
         &self,
         program: &Path,
@@ -46,7 +46,7 @@ impl Desktop {
 }
 
 impl Driver {
-    /// What a script in the page answers, a promise awaited.
+    /// The result of a script in the page; promises are awaited.
     pub async fn answer(&self, script: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];\
@@ -56,7 +56,7 @@ impl Driver {
         post(&self.http, &format!("{}/execute/async", self.session), &order).await
     }
 
-    /// Waits until a script in the page answers with something true.
+    /// Waits until a script in the page returns a truthy value.
     pub async fn until(&self, script: &str) {
         let seen = async {
             while self.answer(script).await != json!(true) {

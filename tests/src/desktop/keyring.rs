@@ -1,7 +1,7 @@
-//! A keyring as a Linux desktop has one: gnome-keyring, on a session bus of its own.
+//! A keyring as on a Linux desktop: gnome-keyring on its own session bus.
 //!
-//! It is locked and unlocked as by logging out and in: another daemon reads the same keyring, with
-//! its password or without.
+//! Locking and unlocking work like logging out and in: a new daemon opens the same keyring, with or
+//! without its password.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use zbus::zvariant::OwnedObjectPath;
 use super::bus::Bus;
 use super::program::Program;
 use super::{PATIENCE, private_folder};
-use crate::folder::Folder;
+use crate::scene::folder::Folder;
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
-/// A session with a keyring, or with none.
+/// A session with or without a keyring.
 pub struct Keyring {
     daemon: Option<Program>,
     bus: Bus,
@@ -26,14 +26,14 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// A session with an open keyring.
+    /// A session with an unlocked keyring.
     pub async fn start() -> Self {
         let mut keyring = Self::absent().await;
         keyring.unlock().await;
         keyring
     }
 
-    /// A session in which nobody keeps secrets.
+    /// A session without a secret service.
     pub async fn absent() -> Self {
         let home = Folder::new("evermoor-keyring");
         private_folder(&home.path().join("run"));
@@ -42,17 +42,17 @@ impl Keyring {
         Self { daemon: None, bus, home }
     }
 
-    /// Where the programs of this session find it.
+    /// The address of the session bus.
     pub fn address(&self) -> &str {
         self.bus.address()
     }
 
-    /// Unlocks it, as logging in does.
+    /// Unlocks the keyring, as logging in does.
     pub async fn unlock(&mut self) {
         self.serve(&["--unlock"], false).await;
     }
 
-    /// Locks it, as being logged in without a password does.
+    /// Locks the keyring, as logging in without a password does.
     pub async fn lock(&mut self) {
         self.serve(&[], true).await;
     }
@@ -72,7 +72,7 @@ impl Keyring {
         self.until("the keyring is as it should be", |seen| seen == Some(locked)).await;
     }
 
-    /// Whether it is locked, if there is one.
+    /// Whether the keyring is locked; an error if there is none.
     async fn seen(&self, bus: &zbus::Connection) -> zbus::Result<bool> {
         let dbus = zbus::fdo::DBusProxy::new(bus).await?;
         let name = BUS_NAME.try_into()?;

@@ -1,11 +1,11 @@
-//! A menu as it was read from the tray.
+//! A menu as read from the tray.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use zbus::zvariant::{OwnedValue, Structure, Value};
 
-/// The whole menu at one moment. Displayed, it looks like a menu.
+/// The whole menu at one moment. `Display` renders it as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
     pub rows: Vec<Row>,
@@ -13,18 +13,18 @@ pub struct Menu {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What a person reads; `---` for a separator.
+    /// The visible text; `---` for a separator.
     pub label: String,
     /// Whether it can be clicked.
     pub enabled: bool,
-    /// Whether there is a tick before it; `None` where there can be none.
+    /// Whether it is ticked; `None` if it has no check mark.
     pub ticked: Option<bool>,
-    /// The submenu behind it.
+    /// The rows of its submenu.
     pub rows: Vec<Row>,
     pub(super) id: i32,
 }
 
-/// One node of the answer to `com.canonical.dbusmenu.GetLayout`.
+/// One node of the reply to `com.canonical.dbusmenu.GetLayout`.
 pub(super) type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
 
 impl Menu {
@@ -32,12 +32,12 @@ impl Menu {
         Self { rows: root.2.iter().filter_map(|child| Row::read(child)).collect() }
     }
 
-    /// The row with this label, submenus included.
+    /// The row with this label, including rows of submenus.
     pub fn row(&self, label: &str) -> Option<&Row> {
         find(&self.rows, label)
     }
 
-    /// The labels of the top rows, in order.
+    /// The labels of the top-level rows, in order.
     pub fn labels(&self) -> Vec<&str> {
         self.rows.iter().map(|row| row.label.as_str()).collect()
     }
@@ -82,7 +82,7 @@ fn find<'a>(rows: &'a [Row], label: &str) -> Option<&'a Row> {
     rows.iter().find_map(|row| if row.label == label { Some(row) } else { find(&row.rows, label) })
 }
 
-/// An underscore marks the letter of a shortcut; two stand for one.
+/// An underscore marks a shortcut letter; a double underscore is a literal one.
 fn without_shortcuts(label: &str) -> String {
     let mut letters = label.chars();
     let mut text = String::new();

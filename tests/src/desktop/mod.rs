@@ -1,6 +1,14 @@
-//! A desktop of its own for one test: a display, a session bus, and a tray that the test reads and
-//! clicks as a person would. Nothing of it touches the desktop, the home or the services of the
-//! machine, and all of it is gone when the [`Desktop`] is dropped.
+//! A private desktop for one test: a display, a session bus, and a tray that the test reads and
+//! clicks as a person would. It does not touch the machine's own desktop, home or services, and it
+//! is removed when the [`Desktop`] is dropped.
+//!
+//! - [`tray`], [`tray_host`], [`menu`]: the tray icon, the panel that shows it, and its menu
+//! - [`notifications`], [`keyring`]: the notification daemon and the secret service
+//! - [`driver`]: the application's window, through WebDriver
+//! - [`display`], [`bus`], [`program`]: the processes underneath
+//!
+//! Linux only. Depends on [`scene`](crate::scene), [`gateway`](crate::gateway) and
+//! [`peers`](crate::peers). Used by `e2e/tray`, `e2e/commands/secrets` and [`fakes`](crate::fakes).
 //!
 //! ```ignore
 //! let desktop = Desktop::start().await;
@@ -27,7 +35,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::folder::Folder;
+use crate::scene::folder::Folder;
 
 use self::bus::Bus;
 use self::display::Display;
@@ -39,7 +47,7 @@ pub use self::program::Program;
 pub use self::tray::{Icon, Tray};
 use self::tray_host::TrayHost;
 
-/// How long anything on a desktop may take, on a machine that is busy with other things.
+/// Time limit for anything on the desktop, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Desktop {
@@ -66,7 +74,7 @@ impl Desktop {
         Self { host: None, bus, display, home }
     }
 
-    /// Starts a program on this desktop. It is killed when the handle is dropped.
+    /// Starts a program on this desktop. Dropping the handle kills it.
     pub fn launch<'a, V: AsRef<OsStr>>(
         &self,
         program: &Path,
@@ -85,12 +93,12 @@ impl Desktop {
         })
     }
 
-    /// The icon that appears next in the tray, or has appeared already.
+    /// The next icon in the tray; an icon that is already there counts.
     pub async fn tray(&self) -> Tray {
         self.host.as_ref().expect("this desktop has a tray").next().await
     }
 
-    /// Has a notification daemon from now on, with buttons or without.
+    /// Starts a notification daemon, with or without support for buttons.
     pub async fn notifications(&self, buttons: bool) -> Notifications {
         Notifications::start(self.bus.address(), buttons).await
     }
@@ -101,7 +109,7 @@ impl Desktop {
     }
 }
 
-/// Sockets in the runtime folder are for its owner only, and libraries insist on that.
+/// Libraries refuse a runtime folder that others can read.
 fn private_folder(folder: &Path) {
     let made = fs::DirBuilder::new().mode(0o700).create(folder);
     made.expect("a folder can be made");

@@ -1,4 +1,4 @@
-//! The desktop's notification daemon: it keeps what arrives, and presses what a test tells it to.
+//! A notification daemon that records notifications and presses their buttons for the test.
 
 use std::collections::HashMap;
 
@@ -18,15 +18,15 @@ pub struct Notifications {
 /// A notification, as it was when it was closed or replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// By which the desktop knows it.
+    /// The daemon's id for it.
     pub number: u32,
-    /// It took the place of the one with the same number.
+    /// Whether it replaced the notification with the same number.
     pub replaced: bool,
     pub title: String,
     pub body: String,
-    /// What is on its buttons.
+    /// The labels of its buttons.
     pub buttons: Vec<String>,
-    /// It came without a sound.
+    /// Whether it was shown without a sound.
     pub quiet: bool,
     pub closed: bool,
     keys: Vec<String>,
@@ -55,12 +55,12 @@ impl Notifications {
         Self { connection, posted }
     }
 
-    /// Everything that arrived so far, in order.
+    /// All notifications so far, in order.
     pub fn all(&self) -> Vec<Posted> {
         self.posted.borrow().clone()
     }
 
-    /// The titles of everything that arrived so far, in order.
+    /// The titles of all notifications so far, in order.
     pub fn titles(&self) -> Vec<String> {
         self.posted.borrow().iter().map(|posted| posted.title.clone()).collect()
     }
@@ -70,13 +70,13 @@ impl Notifications {
         self.until_any(title, |posted| posted.title == title).await
     }
 
-    /// Waits until this one is closed.
+    /// Waits until this notification is closed.
     pub async fn until_closed(&self, one: &Posted) {
         let closed = |posted: &Posted| posted.number == one.number && posted.closed;
         self.until_any(&format!("the end of \"{}\"", one.title), closed).await;
     }
 
-    /// Presses a button, as a person would: the notification goes with it.
+    /// Presses a button, which also closes the notification.
     pub async fn press(&self, on: &Posted, button: &str) {
         let place = on.buttons.iter().position(|label| label == button);
         let place = place.unwrap_or_else(|| panic!("no button says \"{button}\": {on:?}"));
@@ -84,7 +84,7 @@ impl Notifications {
         self.dismiss(on).await;
     }
 
-    /// Clicks on the notification itself.
+    /// Clicks the notification itself.
     pub async fn click(&self, on: &Posted) {
         self.invoke(on, "default").await;
         self.dismiss(on).await;

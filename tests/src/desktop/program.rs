@@ -1,4 +1,4 @@
-//! A program that a test started, and that does not outlive it.
+//! A program on the desktop, killed at the end of the test.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -34,7 +34,7 @@ impl Program {
         Self { name, child }
     }
 
-    /// Its first line on standard output, which must have been piped.
+    /// The first line of standard output, which must be piped.
     pub(super) async fn first_line(&mut self) -> String {
         let output = self.child.stdout.as_mut().expect("standard output was piped");
         let mut line = String::new();
@@ -46,17 +46,17 @@ impl Program {
         }
     }
 
-    /// Its process, while it runs.
+    /// Its process id, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Whether it has not ended yet.
+    /// Whether it is still running.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child can be asked").is_none()
     }
 
-    /// Waits until it shows a page in a window. Each page has a process of its own.
+    /// Waits until it shows a page in a window. Each page has its own process.
     pub async fn until_window(&self) {
         let pid = self.pid().expect("it runs");
         until("a window", || pages_of(pid) > 0).await;
@@ -67,7 +67,7 @@ impl Program {
         self.pid().is_some_and(|pid| pages_of(pid) > 0)
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it exits by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         timeout(PATIENCE, self.child.wait())
             .await
@@ -75,7 +75,7 @@ impl Program {
             .expect("a child can be waited for")
     }
 
-    /// Asks it to end, and waits for that.
+    /// Asks it to exit, and waits.
     pub(super) fn end(&mut self) {
         let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let Some(pid) = pid else { return };
@@ -86,13 +86,13 @@ impl Program {
         }
     }
 
-    /// Ends it without giving it a chance to do anything about it.
+    /// Kills it without warning.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("a child can be killed");
     }
 }
 
-/// How many children of a process draw a page.
+/// The number of child processes that render a page.
 fn pages_of(parent: u32) -> usize {
     let processes = std::fs::read_dir("/proc").expect("there is /proc");
     let is_page = |status: &str| {

@@ -1,5 +1,5 @@
-//! An icon in the tray, read and clicked as a panel would. Whoever waits for a change waits for the
-//! signals of the icon, never for time to pass.
+//! A tray icon, read and clicked as a panel does. Waiting follows the icon's D-Bus signals and
+//! never sleeps.
 
 use std::path::PathBuf;
 
@@ -13,41 +13,41 @@ use zbus::{Connection, MatchRule, MessageStream, Proxy};
 use super::PATIENCE;
 use super::menu::{Menu, Node};
 
-/// An icon in the tray, with its menu.
+/// A tray icon with its menu.
 pub struct Tray {
     connection: Connection,
     icon: Proxy<'static>,
     menu: Proxy<'static>,
 }
 
-/// The picture that an icon shows.
+/// The image that an icon shows.
 #[derive(Clone, Debug)]
 pub struct Icon {
     pub path: PathBuf,
     pub picture: Vec<u8>,
 }
 
-/// Where on the bus an icon is.
-pub(super) struct Place {
+/// The address of an icon on the bus.
+pub(super) struct BusAddress {
     pub(super) owner: OwnedUniqueName,
     pub(super) path: String,
 }
 
 impl Tray {
-    pub(super) async fn at(connection: &Connection, place: Place) -> zbus::Result<Self> {
-        let Place { owner, path } = place;
+    pub(super) async fn at(connection: &Connection, address: BusAddress) -> zbus::Result<Self> {
+        let BusAddress { owner, path } = address;
         let icon = proxy(connection, &owner, path, "org.kde.StatusNotifierItem").await?;
         let menu: OwnedObjectPath = icon.get_property("Menu").await?;
         let menu = proxy(connection, &owner, menu.to_string(), "com.canonical.dbusmenu").await?;
         Ok(Self { connection: connection.clone(), icon, menu })
     }
 
-    /// The menu as it is now.
+    /// The current menu.
     pub async fn menu(&self) -> Menu {
         self.read_menu().await.expect("the menu can be read")
     }
 
-    /// The picture as it is now.
+    /// The current image.
     pub async fn icon(&self) -> Icon {
         self.until("the icon has a picture", async || self.read_icon().await).await
     }
@@ -62,18 +62,18 @@ impl Tray {
         self.until_menu(&format!("no row says \"{label}\""), |menu| menu.row(label).is_none()).await
     }
 
-    /// Waits until the menu is as wanted.
+    /// Waits until the menu satisfies `is`.
     pub async fn until_menu(&self, wanted: &str, is: impl Fn(&Menu) -> bool) -> Menu {
         self.until(wanted, async || self.read_menu().await.ok().filter(|menu| is(menu))).await
     }
 
-    /// Waits for another picture than this one.
+    /// Waits until the image differs from this one.
     pub async fn until_icon_differs(&self, from: &Icon) -> Icon {
         let other = async || self.read_icon().await.filter(|icon| icon.picture != from.picture);
         self.until("the icon changes", other).await
     }
 
-    /// Clicks the row with this label, once it is there.
+    /// Waits for the row with this label, and clicks it.
     pub async fn click(&self, label: &str) {
         let menu = self.until_row(label).await;
         let row = menu.row(label).filter(|row| row.enabled);
@@ -82,7 +82,7 @@ impl Tray {
         self.menu.call_method("Event", &click).await.expect("the row can be clicked");
     }
 
-    /// Waits until the row with this label has a tick, or none.
+    /// Waits until the row with this label is ticked or not ticked.
     pub async fn until_ticked(&self, label: &str, ticked: bool) -> Menu {
         let wanted = format!("\"{label}\" is ticked: {ticked}");
         self.until_menu(&wanted, |menu| {
@@ -91,7 +91,7 @@ impl Tray {
         .await
     }
 
-    /// Opens the menu, as a panel tells it.
+    /// Opens the menu as a panel does.
     pub async fn open(&self) {
         self.tell("opened").await;
     }
@@ -105,7 +105,7 @@ impl Tray {
         self.menu.call_method("Event", &event).await.expect("the menu hears of it");
     }
 
-    /// Looks again after every signal of the icon's owner until there is what is wanted.
+    /// Calls `look` after every signal from the icon's owner until it returns a value.
     async fn until<T>(&self, wanted: &str, look: impl AsyncFn() -> Option<T>) -> T {
         let mut signals = self.signals().await.expect("signals can be asked for");
         let search = async {
@@ -142,7 +142,7 @@ impl Tray {
         Ok(Menu::read(&root))
     }
 
-    /// The picture may be replaced between its name and its bytes; then there is none for now.
+    /// `None` if the image was replaced between reading its name and its bytes.
     async fn read_icon(&self) -> Option<Icon> {
         let name: String = self.icon.get_property("IconName").await.ok()?;
         let path = PathBuf::from(name);
@@ -151,7 +151,7 @@ impl Tray {
     }
 }
 
-/// Properties are read anew each time: icons announce changes with signals of their own.
+/// Properties are not cached, because icons announce changes with their own signals.
 async fn proxy(
     connection: &Connection,
     owner: &OwnedUniqueName,

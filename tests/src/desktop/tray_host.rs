@@ -1,4 +1,4 @@
-//! The panel's side of the tray: a StatusNotifier watcher that icons come to.
+//! The panel's side of the tray: a StatusNotifier watcher with which icons register.
 
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
@@ -7,15 +7,15 @@ use zbus::object_server::SignalEmitter;
 use zbus::{Connection, connection, interface};
 
 use super::PATIENCE;
-use super::tray::{Place, Tray};
+use super::tray::{BusAddress, Tray};
 
 pub(super) struct TrayHost {
     connection: Connection,
-    icons: Mutex<mpsc::UnboundedReceiver<Place>>,
+    icons: Mutex<mpsc::UnboundedReceiver<BusAddress>>,
 }
 
 struct Watcher {
-    found: mpsc::UnboundedSender<Place>,
+    found: mpsc::UnboundedSender<BusAddress>,
     items: Vec<String>,
 }
 
@@ -34,17 +34,17 @@ impl TrayHost {
     }
 
     pub(super) async fn next(&self) -> Tray {
-        let place = timeout(PATIENCE, async { self.icons.lock().await.recv().await })
+        let address = timeout(PATIENCE, async { self.icons.lock().await.recv().await })
             .await
             .expect("no icon appeared in the tray")
             .expect("the watcher lives as long as its connection");
-        Tray::at(&self.connection, place).await.expect("the icon can be read")
+        Tray::at(&self.connection, address).await.expect("the icon can be read")
     }
 }
 
 #[interface(name = "org.kde.StatusNotifierWatcher")]
 impl Watcher {
-    /// Icons name the path of their item, or the bus name of their process.
+    /// Icons register with the path of their item or with the bus name of their process.
     async fn register_status_notifier_item(
         &mut self,
         service: &str,
@@ -55,8 +55,8 @@ impl Watcher {
         let path = if service.starts_with('/') { service } else { "/StatusNotifierItem" };
         let item = format!("{sender}{path}");
         self.items.push(item.clone());
-        let place = Place { owner: sender.to_owned().into(), path: path.to_owned() };
-        drop(self.found.send(place));
+        let address = BusAddress { owner: sender.to_owned().into(), path: path.to_owned() };
+        drop(self.found.send(address));
         Self::status_notifier_item_registered(&emitter, &item).await?;
         Ok(())
     }

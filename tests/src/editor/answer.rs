@@ -1,4 +1,4 @@
-//! What an editor was told about a call, in the words of the contract of delivery.
+//! The outcome of a call as the editor sees it, in the terms of the delivery contract.
 
 use evermoor_core::failure::outcome::META_KEY;
 use evermoor_core::protocol::envelope::{Outcome, Response};
@@ -7,17 +7,18 @@ use serde_json::{Value, json};
 
 use crate::editor::Editor;
 
-/// The one answer to a call.
+/// The answer to a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub verdict: Verdict,
-    /// What a person or a model reads.
+    /// The text for a person or a model.
     pub text: String,
-    /// What the gateway says of the call's fate; nothing if the upstream answered with more than a status.
+    /// The gateway's statement about what happened to the call. Empty if the upstream answered with
+    /// more than a status.
     pub details: Value,
 }
 
-/// What became of a call.
+/// What happened to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The upstream answered with a result.
@@ -26,9 +27,9 @@ pub enum Verdict {
     Refused { code: i64 },
     /// The gateway says that nothing was executed.
     NotSent { code: i64, cause: String },
-    /// The gateway says that nobody knows.
+    /// The gateway says that the outcome is unknown.
     Unknown { code: i64, cause: String },
-    /// The gateway says that it was executed and the reply is lost.
+    /// The gateway says that the call was executed but its reply was lost.
     Executed { code: i64, cause: String },
 }
 
@@ -51,7 +52,7 @@ impl Answer {
         Self { verdict, text, details }
     }
 
-    /// The code and the cause that the gateway gives for its answer.
+    /// The gateway's code and cause for its answer.
     pub fn why(&self) -> (i64, &str) {
         match &self.verdict {
             Verdict::Done => (0, "done"),
@@ -64,13 +65,13 @@ impl Answer {
 }
 
 impl Editor {
-    /// Calls a tool under a nonce.
+    /// Calls a tool with a nonce.
     pub async fn attempt(&mut self, tool: &str, nonce: &str) -> Answer {
         let params = json!({ "name": tool, "arguments": { "nonce": nonce } });
         Answer::of(&self.request("tools/call", Some(Raw::of(&params))).await)
     }
 
-    /// Reads a resource, which may be repeated without harm.
+    /// Reads a resource. A read may be retried.
     pub async fn read(&mut self, uri: &str) -> Answer {
         Answer::of(&self.request("resources/read", Some(Raw::of(&json!({ "uri": uri })))).await)
     }

@@ -1,4 +1,11 @@
 //! An editor: an MCP client that checks that every request gets exactly one answer.
+//!
+//! - [`wire`]: single messages with arbitrary headers
+//! - [`socket`]: raw bytes
+//! - [`shim`]: `evermoor connect`, line by line
+//! - [`answer`]: the outcome of a call
+//!
+//! Depends on [`gateway`](crate::gateway) and [`scene`](crate::scene). Used by most scenarios.
 
 pub mod answer;
 pub mod shim;
@@ -26,9 +33,9 @@ use crate::scene::programs::Process;
 pub struct Editor {
     wire: Wire,
     next: u64,
-    /// What arrived about the calls so far besides their answers.
+    /// Notifications received so far with the answers.
     pub heard: Vec<Notification>,
-    /// How long it waits for an answer.
+    /// Time limit for an answer.
     pub patience: Duration,
 }
 
@@ -52,7 +59,7 @@ impl Editor {
         Self::initialized(Wire::Shim { process, input }).await
     }
 
-    /// The same editor, but with a new connection for each call.
+    /// The same editor, with a new connection for each call.
     pub fn without_keepalive(mut self) -> Self {
         if let Wire::Http { client, .. } = &mut self.wire {
             let plain = reqwest::Client::builder().no_proxy().tls_certs_only([]);
@@ -61,7 +68,7 @@ impl Editor {
         self
     }
 
-    /// So many editors that share this one's session and its connections, but no request id.
+    /// Editors that share this one's session and connections, but have their own request ids.
     pub fn crowd(&self, number: usize) -> Vec<Self> {
         let Wire::Http { client, url, token, session } = &self.wire else {
             panic!("an editor over the shim is alone")
@@ -87,7 +94,7 @@ impl Editor {
         editor
     }
 
-    /// Makes a request and returns its result.
+    /// Sends a request and returns its result.
     pub async fn ask(&mut self, method: &str, params: &serde_json::Value) -> serde_json::Value {
         let response = self.request(method, Some(Raw::of(params))).await;
         match response.outcome {
@@ -102,7 +109,7 @@ impl Editor {
         self.ask("tools/call", &params).await
     }
 
-    /// Makes a request and returns the one answer to it.
+    /// Sends a request and returns its only answer.
     pub async fn request(&mut self, method: &str, params: Option<Raw>) -> Response {
         self.next += 1;
         let id = Id::number(self.next);
@@ -158,7 +165,7 @@ impl Editor {
                     true => {
                         let events =
                             sse::SseParser::new(1 << 24).push(&body).expect("events are small");
-                        // An event that says nothing only gives its id.
+                        // An event without data only carries an id.
                         let said = events.into_iter().map(|event| event.data);
                         said.filter(|data| !data.is_empty()).collect()
                     }
@@ -184,7 +191,7 @@ impl Editor {
         }
     }
 
-    /// Closes the shim's standard input and waits for its end.
+    /// Closes the shim's standard input and waits until it exits.
     pub async fn leave(self) -> std::process::ExitStatus {
         match self.wire {
             Wire::Shim { mut process, input } => {

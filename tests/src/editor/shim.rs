@@ -9,7 +9,7 @@ use tokio::process::ChildStdin;
 
 use crate::scene::programs::Process;
 
-/// A shim whose standard input is open.
+/// A running shim whose standard input is open.
 pub struct Shim {
     pub process: Process,
     input: ChildStdin,
@@ -30,7 +30,7 @@ impl Shim {
         self.input.write_all(b"\n").await.expect("the shim reads");
     }
 
-    /// The next line, which must be a message and nothing else.
+    /// The next line, which must be a message.
     pub async fn next(&mut self) -> Value {
         let line = self.process.line().await;
         let message: Value = serde_json::from_str(&line).expect("only JSON is on standard output");
@@ -48,7 +48,7 @@ impl Shim {
         }
     }
 
-    /// Shakes hands.
+    /// Completes the `initialize` handshake.
     pub async fn initialized(mut self) -> Self {
         self.send(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"shim","version":"1"}}}"#).await;
         let answer = self.answer().await;
@@ -57,7 +57,7 @@ impl Shim {
         self
     }
 
-    /// Closes its standard input and waits for its end.
+    /// Closes standard input and waits until the shim exits.
     pub async fn leave(self) -> ExitStatus {
         let Self { mut process, input } = self;
         drop(input);

@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told to say, byte by byte.
+//! A raw client that sends exactly the given bytes.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -7,14 +7,14 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::gateway::Gateway;
 
-/// A plain connection to a gateway.
+/// A TCP connection to a gateway.
 pub struct Socket {
     stream: TcpStream,
 }
 
-/// What came back, up to the end of the head, or of the connection.
+/// The response up to the end of its head, or until the connection closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct RawResponse {
     pub status: u16,
     pub head: String,
 }
@@ -25,13 +25,13 @@ impl Socket {
         Self { stream: TcpStream::connect(address).await.expect("the gateway listens") }
     }
 
-    /// Sends as much as the gateway takes; it may close before the end.
+    /// Sends as much as the gateway accepts; the gateway may close the connection early.
     pub async fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// The head of the next answer. Status 0 is a connection that was closed without one.
-    pub async fn answer(&mut self) -> Said {
+    /// The head of the next response. Status 0 means that the connection was closed without one.
+    pub async fn answer(&mut self) -> RawResponse {
         let mut head = Vec::new();
         let read = async {
             while !head.ends_with(b"\r\n\r\n") {
@@ -44,7 +44,7 @@ impl Socket {
         timeout(PATIENCE, read).await.expect("the gateway answers or closes");
         let head = String::from_utf8(head).expect("a head is text");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Said { status: status.unwrap_or(0), head }
+        RawResponse { status: status.unwrap_or(0), head }
     }
 
     /// Waits until the gateway has closed the connection.
@@ -55,8 +55,8 @@ impl Socket {
     }
 }
 
-/// Sends one request as it stands and returns what is said to it.
-pub async fn ask(gateway: &Gateway, request: &str) -> Said {
+/// Sends one request unchanged and returns the response.
+pub async fn ask(gateway: &Gateway, request: &str) -> RawResponse {
     let mut socket = Socket::to(gateway).await;
     socket.send(request.as_bytes()).await;
     socket.answer().await

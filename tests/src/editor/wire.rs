@@ -1,4 +1,4 @@
-//! The endpoint as a client sees it on the wire: single messages, with the headers a test wants.
+//! The endpoint as a client sees it on the wire: single messages with arbitrary headers.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use evermoor_core::protocol::sse::SseParser;
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 
-/// A client without manners of its own.
+/// A client that sends only what the test says.
 #[derive(Clone)]
 pub struct Wire {
     client: reqwest::Client,
@@ -22,12 +22,12 @@ pub struct Wire {
     headers: Vec<(String, String)>,
 }
 
-/// What came back for one message.
+/// The response to one message.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
     pub session: Option<String>,
-    /// Every JSON text in it, with the id of its event if it came as one.
+    /// Every JSON text in the response, with its event id if it came as an event.
     pub messages: Vec<(Option<String>, Value)>,
 }
 
@@ -37,7 +37,7 @@ impl Wire {
         Self { client: http(), url, token: gateway.token(), headers: Vec::new() }
     }
 
-    /// A client of a server, with no gateway in between.
+    /// A client of a server without a gateway in between.
     pub fn direct(url: &str) -> Self {
         Self { client: http(), url: url.to_owned(), token: "none".to_owned(), headers: Vec::new() }
     }
@@ -57,7 +57,7 @@ impl Wire {
         Self { url: format!("{}{path}", gateway.origin), ..self }
     }
 
-    /// Shakes hands, and goes on in the session.
+    /// Completes the handshake and continues in the session.
     pub async fn initialized(self, revision: &str, capabilities: Value) -> Self {
         let params = json!({
             "protocolVersion": revision,
@@ -89,7 +89,7 @@ impl Wire {
         answer.expect("the gateway answers")
     }
 
-    /// Posts a message and reads all that comes back.
+    /// Posts a message and reads the whole response.
     pub async fn post(&self, message: &Value) -> Answer {
         let both = "application/json, text/event-stream";
         let answer = self.send(Method::POST, Some(message), both).await;
@@ -117,19 +117,19 @@ impl Wire {
         Answer { status, session, messages }
     }
 
-    /// Posts a text without saying what it is.
+    /// Posts a text without a content type.
     pub async fn plain(&self, text: &str) -> StatusCode {
         let request = self.client.post(&self.url).bearer_auth(&self.token).body(text.to_owned());
         request.send().await.expect("the gateway answers").status()
     }
 
-    /// Posts a message of 2026-07-28, with the headers that go with it.
+    /// Posts a 2026-07-28 message with its headers.
     pub async fn newer(&self, id: u64, method: &str, params: Value) -> Answer {
         let (wire, message) = self.stating(id, method, params);
         wire.post(&message).await
     }
 
-    /// A message of 2026-07-28 and the client that sends it.
+    /// A 2026-07-28 message and the client that sends it.
     pub fn stating(&self, id: u64, method: &str, mut params: Value) -> (Self, Value) {
         let capabilities = params.as_object_mut().expect("an object").remove("capabilities");
         params["_meta"] = json!({
@@ -144,7 +144,7 @@ impl Wire {
         (wire, request(id, method, params))
     }
 
-    /// Opens the stream of news, or takes up the stream with this event.
+    /// Opens the notification stream, or resumes it after this event.
     pub async fn listen(&self, last_event: Option<&str>) -> Events {
         let wire = match last_event {
             Some(id) => self.clone().with("last-event-id", id),
@@ -167,7 +167,7 @@ impl Answer {
     }
 }
 
-/// A stream of events as they come.
+/// A stream of events as they arrive.
 pub struct Events {
     chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     parser: SseParser,
@@ -180,8 +180,7 @@ impl Events {
         Self { chunks, parser, ready: VecDeque::new() }
     }
 
-    /// The next message and the id of its event; `None` at the end. Events that say nothing are
-    /// passed over.
+    /// The next message and its event id; `None` at the end. Events without data are skipped.
     pub async fn next(&mut self) -> Option<(Option<String>, Value)> {
         loop {
             let (id, text) = self.next_text().await?;
@@ -191,7 +190,7 @@ impl Events {
         }
     }
 
-    /// The next event as it is.
+    /// The next event, unparsed.
     pub async fn next_text(&mut self) -> Option<(Option<String>, String)> {
         loop {
             if let Some(event) = self.ready.pop_front() {

@@ -1,4 +1,5 @@
-//! A logind on a bus of its own, which says that the machine sleeps and wakes. The machine does not.
+//! A fake logind on its own bus. It announces that the machine sleeps and wakes, although the
+//! machine does neither.
 
 use std::path::Path;
 use std::pin::pin;
@@ -26,12 +27,13 @@ impl Logind {
         Self { bus, connection }
     }
 
-    /// What leads a program to this bus instead of the system's.
+    /// The environment variable that points a program at this bus instead of the system's.
     pub fn variable(&self) -> (&str, &str) {
         ("DBUS_SYSTEM_BUS_ADDRESS", self.bus.address())
     }
 
-    /// Says that the machine woke, until it was `heard`: a bus does not tell who listens already.
+    /// Announces a wake-up repeatedly until `heard` completes, because a bus does not say who is
+    /// already subscribed.
     pub async fn wakes<T>(&self, heard: impl Future<Output = T>) -> T {
         let mut heard = pin!(heard);
         let telling = async {

@@ -1,4 +1,4 @@
-//! A fake upstream that the gateway starts itself: its entry in the configuration, and its lives.
+//! A fake stdio upstream: its configuration entry, and its processes.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::scene::entry;
 use crate::scene::programs::built;
 use crate::scene::wait::until;
 
-/// A program that speaks MCP over its standard input and output.
+/// A program that speaks MCP over stdio.
 pub struct Program {
     pub name: String,
     pub ledger: Ledger,
@@ -20,25 +20,25 @@ impl Program {
         Self { name: name.to_owned(), ledger: Ledger::at(ledger), ways }
     }
 
-    /// Its entry in the configuration.
+    /// Its configuration entry.
     pub fn entry(&self) -> String {
         let mut args = vec![self.ledger.path().to_str().expect("a path is text").to_owned()];
         args.extend(self.ways.iter().cloned());
         entry::program(&self.name, &built("fake-stdio"), &args)
     }
 
-    /// The process of its life with this number, counted from 1, as soon as there is one.
-    pub async fn life(&self, number: usize) -> u32 {
+    /// The id of its process with this number, counted from 1, once it has started.
+    pub async fn instance(&self, number: usize) -> u32 {
         self.noted("lives", number).await
     }
 
-    /// The process that its life with this number started.
+    /// The child started by its process with this number.
     pub async fn kin(&self, number: usize) -> u32 {
         self.noted("kin", number).await
     }
 
     /// How often it was started.
-    pub fn lives(&self) -> usize {
+    pub fn starts(&self) -> usize {
         self.notes("lives").len()
     }
 
@@ -47,7 +47,7 @@ impl Program {
         self.until_executed_times(nonce, 1).await;
     }
 
-    /// Waits until it has executed a call so often.
+    /// Waits until it has executed a call this many times.
     pub async fn until_executed_times(&self, nonce: &str, times: usize) {
         until(&format!("{nonce} is executed"), || self.ledger.executions(nonce) >= times).await;
     }
@@ -64,13 +64,13 @@ impl Program {
     }
 }
 
-/// Waits until a process runs no more.
+/// Waits until a process has exited.
 pub async fn until_gone(pid: u32) {
     until(&format!("the end of process {pid}"), || !runs(pid)).await;
 }
 
-/// Whether a process runs. One that ended and that nobody asked about yet does not, once the last of
-/// its threads has: until then its pipes are open, and what is written to them goes nowhere.
+/// Whether a process runs. A zombie counts as exited once its last thread has ended: until then its
+/// pipes are open, and writes to them are lost.
 pub fn runs(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let ended = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));

@@ -1,6 +1,6 @@
-//! A server of 2024-11-05: a stream of events, and messages posted to `/messages`.
+//! A 2024-11-05 server: an event stream, and messages posted to `/messages`.
 //!
-//! It lives in the test itself and remembers every request, in the order in which they came.
+//! It runs inside the test process and records every request in order.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use crate::PATIENCE;
 
-/// A running server; it ends when it is dropped.
+/// A running server; dropping it stops it.
 pub struct EventsServer {
     pub url: String,
     requests: watch::Receiver<Vec<String>>,
@@ -32,7 +32,7 @@ pub struct EventsServer {
 
 struct Server {
     requests: watch::Sender<Vec<String>>,
-    /// Where the newest stream is written to.
+    /// The sender of the newest stream.
     stream: Mutex<Option<mpsc::Sender<Bytes>>>,
 }
 
@@ -56,22 +56,22 @@ impl EventsServer {
         Self { url, requests: seen, tasks }
     }
 
-    /// Ends it, and leaves its address to another.
+    /// Stops it and frees its address.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
     }
 
-    /// What was asked of it so far: `GET`, `POST`, and the methods of messages.
+    /// The requests so far: `GET`, `POST`, and the methods of messages.
     pub fn requests(&self) -> Vec<String> {
         self.requests.borrow().clone()
     }
 
-    /// How often this was asked.
+    /// How often this was requested.
     pub fn asked(&self, what: &str) -> usize {
         self.requests.borrow().iter().filter(|seen| *seen == what).count()
     }
 
-    /// Waits until this was asked so often.
+    /// Waits until this was requested this many times.
     pub async fn until_asked(&self, what: &str, number: usize) {
         let mut requests = self.requests.clone();
         let asked =
@@ -120,7 +120,7 @@ async fn take(State(server): State<Arc<Server>>, body: Bytes) -> StatusCode {
     StatusCode::ACCEPTED
 }
 
-/// What it answers; nothing to a call of the tool `hang`.
+/// The answer; `None` for a call of the tool `hang`.
 fn result(request: &Request) -> Option<Raw> {
     let tool =
         |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });

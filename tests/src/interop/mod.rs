@@ -1,4 +1,10 @@
-//! The repertoire: the same server and the same editor made with each SDK, see `peers/repertoire`.
+//! The repertoire: the same server and the same editor built with each SDK, see `peers/repertoire`.
+//!
+//! [`Server`] starts a server, [`look`] runs an editor against it and returns what the editor saw.
+//! [`rust`] is the editor built with rmcp; the others are programs in `peers/repertoire`.
+//!
+//! Depends on [`scene`](crate::scene), [`gateway`](crate::gateway), [`oracle`](crate::oracle) and
+//! [`peers`](crate::peers). Used by `e2e/interop`.
 
 mod rust;
 
@@ -14,14 +20,14 @@ use crate::peers::{folder, free_port, node, python};
 use crate::scene::entry;
 use crate::scene::programs::{Process, built};
 
-/// Whose SDK it is.
+/// The SDK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sdk {
-    /// The first of TypeScript, which knows sessions alone.
+    /// Version 1 of the TypeScript SDK, which only supports sessions.
     FirstTypeScript,
-    /// The second of TypeScript.
+    /// Version 2 of the TypeScript SDK.
     SecondTypeScript,
-    /// The package `mcp` for Python.
+    /// The Python package `mcp`.
     Python,
     /// rmcp.
     Rust,
@@ -29,12 +35,12 @@ pub enum Sdk {
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Route {
     Http,
     Shim,
 }
 
-/// What came of it.
+/// What the editor saw.
 #[derive(Debug, PartialEq, Deserialize)]
 pub struct Seen {
     pub tools: Vec<String>,
@@ -45,7 +51,7 @@ pub struct Seen {
     pub completed: Vec<String>,
     pub called: String,
     pub progress: Vec<f64>,
-    /// Of a server that says that it logs, or if the level is said with the call.
+    /// Only if the server declares logging, or if the call itself sets the level.
     pub logged: Option<String>,
     pub updated: String,
     pub sampled: String,
@@ -98,27 +104,28 @@ impl Server {
             Sdk::Rust => (built("rmcp-repertoire"), Vec::new()),
         };
         let process = Process::start(&program, |command| {
-            // It warns of what the newest revision deprecates, which is asked of it on purpose.
+            // It warns about features that the newest version deprecates and that this test uses on
+            // purpose.
             command.env("PYTHONWARNINGS", "ignore");
             command.args(script).arg(ledger.path()).arg(port.to_string());
         });
         Self { ledger, url: format!("http://127.0.0.1:{port}/mcp"), _process: process }
     }
 
-    /// Its entry in the configuration.
+    /// Its configuration entry.
     pub fn entry(&self) -> String {
         entry::at("peer", &self.url)
     }
 }
 
-/// Does the repertoire with the server `peer` of a gateway.
-pub async fn look(sdk: Sdk, door: Door, gateway: &Gateway, nonce: &str) -> Seen {
+/// Runs the repertoire against the gateway's server `peer`.
+pub async fn look(sdk: Sdk, route: Route, gateway: &Gateway, nonce: &str) -> Seen {
     let url = format!("{}/mcp/peer", gateway.origin);
     let generation = match sdk {
         Sdk::FirstTypeScript => "1",
         Sdk::SecondTypeScript => "2",
         Sdk::Python => "",
-        Sdk::Rust => return rust::look(door, gateway, &url, nonce).await,
+        Sdk::Rust => return rust::look(route, gateway, &url, nonce).await,
     };
     let (program, script) = match sdk {
         Sdk::Python => (python(), "editor.py"),
@@ -127,9 +134,9 @@ pub async fn look(sdk: Sdk, door: Door, gateway: &Gateway, nonce: &str) -> Seen 
     let said = said(&program, |command| {
         command.env("PYTHONWARNINGS", "ignore").arg(folder().join("repertoire").join(script));
         command.args(Some(generation).filter(|generation| !generation.is_empty())).arg(nonce);
-        match door {
-            Door::Http => command.args(["http", &url, &gateway.token()]),
-            Door::Shim => {
+        match route {
+            Route::Http => command.args(["http", &url, &gateway.token()]),
+            Route::Shim => {
                 command.arg("stdio").arg(built("evermoor")).args(["connect", "peer", "--home"]);
                 command.arg(&gateway.home)
             }

@@ -1,4 +1,4 @@
-//! The editor of the repertoire, made with rmcp.
+//! The editor of the repertoire, built with rmcp.
 
 #![expect(deprecated, reason = "servers of older revisions ask for these")]
 
@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{Door, Seen};
+use super::{Route, Seen};
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 use crate::scene::programs::evermoor;
 
 type Client = RunningService<RoleClient, Editor>;
 
-/// Answers what it is asked, and passes on what it hears.
+/// Answers the server's requests and forwards notifications.
 struct Editor {
     progress: mpsc::UnboundedSender<f64>,
     logged: mpsc::UnboundedSender<Value>,
@@ -68,7 +68,7 @@ impl ClientHandler for Editor {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        // A client that is gone wants to hear nothing more.
+        // The receiver may be gone.
         let _ = self.progress.send(params.progress);
     }
 
@@ -81,7 +81,7 @@ impl ClientHandler for Editor {
     }
 }
 
-pub(super) async fn look(door: Door, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
+pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
     let (progress, stepped) = mpsc::unbounded_channel();
     let (logged, told) = mpsc::unbounded_channel();
     let editor = Editor { progress, logged };
@@ -90,15 +90,15 @@ pub(super) async fn look(door: Door, gateway: &Gateway, url: &str, nonce: &str) 
         legacy_version: None,
     };
     let looking = async {
-        match door {
-            Door::Http => {
+        match route {
+            Route::Http => {
                 let config = StreamableHttpClientTransportConfig::with_uri(url);
                 let config = config.auth_header(gateway.token());
                 let transport = StreamableHttpClientTransport::with_client(http(), config);
                 let client = editor.serve_with_lifecycle(transport, mode).await;
                 look_around(client.expect("it is understood"), stepped, told, nonce).await
             }
-            Door::Shim => {
+            Route::Shim => {
                 let mut command = evermoor(&gateway.home);
                 command.args(["connect", "peer", "--home"]).arg(&gateway.home);
                 command.stdin(Stdio::piped()).stderr(Stdio::null());
@@ -152,7 +152,7 @@ async fn look_around(
         call(&client, params("release", nonce)).await;
     };
     tokio::join!(call(&client, params("steps", nonce)), hearing);
-    // rmcp takes up each message in a task of its own, in no promised order.
+    // rmcp handles each message in its own task, so the order is not guaranteed.
     progress.sort_by(f64::total_cmp);
 
     let mut logging = params("log", "told");

@@ -1,4 +1,4 @@
-//! A proxy as companies have them: it is asked with CONNECT and sees who is asked for, no more.
+//! A CONNECT proxy, as companies run them.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A proxy that connects everybody to the same server. It is closed when it is dropped.
+/// A proxy that connects every client to the same server. Dropping it closes it.
 pub struct Tunnel {
     pub url: String,
     seen: watch::Receiver<Vec<String>>,
@@ -15,7 +15,7 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    /// A proxy that leads to `target`, whatever it is asked for.
+    /// A proxy that connects to `target`, whatever host is requested.
     pub async fn to(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let url = format!("http://{}", listener.local_addr().expect("it listens"));
@@ -31,7 +31,7 @@ impl Tunnel {
         Self { url, seen, _tasks: tasks }
     }
 
-    /// The first lines of what it was asked, one per connection.
+    /// The request lines so far, one per connection.
     pub fn seen(&self) -> Vec<String> {
         self.seen.borrow().clone()
     }

@@ -1,4 +1,4 @@
-//! A certificate authority of the test's own, and a server with a certificate of it.
+//! A private certificate authority, and a TLS server with a certificate from it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// An authority that no system knows.
+/// A certificate authority that no system trusts.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// A way over TLS to an upstream that has none. It is closed when it is dropped.
+/// A TLS server in front of a plain HTTP upstream. Dropping it closes it.
 pub struct Front {
     pub address: SocketAddr,
     _tasks: JoinSet<()>,
@@ -30,12 +30,12 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("it signs itself"))
     }
 
-    /// The file that makes a client trust it.
+    /// The certificate file that makes a client trust it.
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A server with a certificate for `name` and for this machine, in front of an upstream.
+    /// A TLS server in front of an upstream, with a certificate for `name` and for this machine.
     pub async fn front(&self, name: &str, upstream: &str) -> Front {
         let target = upstream.trim_start_matches("http://").split('/').next();
         let target: SocketAddr = target.and_then(|it| it.parse().ok()).expect("an address");
@@ -68,7 +68,7 @@ impl Authority {
 }
 
 async fn relay(acceptor: TlsAcceptor, client: TcpStream, target: SocketAddr) {
-    // Who does not trust the certificate hangs up.
+    // A client that does not trust the certificate disconnects.
     let Ok(mut client) = acceptor.accept(client).await else { return };
     if let Ok(mut upstream) = TcpStream::connect(target).await {
         let _ = copy_bidirectional(&mut client, &mut upstream).await;

@@ -1,10 +1,10 @@
-//! What was really executed: one line per execution, written before the reply is sent.
+//! The record of executions: one line each, written before the reply is sent.
 
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The executions of a fake upstream. It survives the upstream.
+/// The executions of a fake upstream. The ledger outlives the upstream.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     path: PathBuf,

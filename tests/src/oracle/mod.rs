@@ -1,8 +1,14 @@
-//! The oracle: what editors were told against what was really executed.
+//! The oracle: compares the editors' answers with what was executed.
 //!
-//! An answer binds: *done* means executed once and answered with its own nonce, *not sent* means
-//! never executed, *unknown* means at most once. A call that must not be repeated is never
-//! executed twice, whatever anybody was told.
+//! An answer is a promise: *done* means executed once and answered with its own nonce, *not sent*
+//! means never executed, *unknown* means at most once. A call that must not be repeated is never
+//! executed twice, whatever the answer.
+//!
+//! - [`ledger`]: the executions of a fake upstream
+//! - [`random`]: repeatable random numbers for fault schedules
+//! - [`measure`]: memory and CPU time of a process
+//!
+//! Depends on [`editor`](crate::editor) for its answers, and on [`scene`](crate::scene).
 
 pub mod ledger;
 pub mod measure;
@@ -13,7 +19,7 @@ use std::time::Duration;
 
 use crate::editor::answer::{Answer, Verdict};
 
-/// A call and its end.
+/// A call and its answer.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub nonce: String,
@@ -29,13 +35,13 @@ pub struct Tally {
     pub not_sent: usize,
     pub unknown: usize,
     pub refused: usize,
-    /// Of the unknown, those that were executed.
+    /// The unknown calls that were executed.
     pub unknown_executed: usize,
     pub doubled: usize,
 }
 
-/// Why an answer is a lie, if it is one.
-pub fn lie(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
+/// Why an answer is wrong, if it is.
+pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
     let details = &answer.details;
     let told = |sent: bool, executed: &str, again: bool| {
         details["sent"] == sent
@@ -53,13 +59,13 @@ pub fn lie(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
     (!honest).then(|| format!("{nonce} was executed {executions} times, but told: {answer:?}"))
 }
 
-/// Holds a whole history against a ledger. Every lie is reported, not only the first.
-pub fn judge(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
+/// Checks a whole history against a ledger and reports every wrong answer.
+pub fn check(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
     let mut tally = Tally { calls: history.len(), ..Tally::default() };
-    let mut lies = Vec::new();
+    let mut contradictions = Vec::new();
     for call in history {
         let executions = ledger.get(&call.nonce).copied().unwrap_or_default();
-        lies.extend(lie(&call.nonce, &call.answer, executions));
+        contradictions.extend(contradiction(&call.nonce, &call.answer, executions));
         let counted = match call.answer.verdict {
             Verdict::Done | Verdict::Executed { .. } => &mut tally.done,
             Verdict::Refused { .. } => &mut tally.refused,
@@ -72,5 +78,5 @@ pub fn judge(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally,
         }
         tally.doubled += usize::from(executions > 1);
     }
-    if lies.is_empty() { Ok(tally) } else { Err(lies) }
+    if contradictions.is_empty() { Ok(tally) } else { Err(contradictions) }
 }

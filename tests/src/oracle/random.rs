@@ -1,4 +1,4 @@
-//! Dice that fall the same way again when they are given the same seed.
+//! Random numbers that repeat for the same seed.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ impl Dice {
         Self(seed)
     }
 
-    /// The seed in the environment variable `SEED`, or one of the moment.
+    /// The seed from the environment variable `SEED`, or a new one.
     pub fn seed() -> u64 {
         let given = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
         given.unwrap_or_else(|| {
@@ -34,7 +34,7 @@ impl Dice {
         from[usize::try_from(place).expect("a place in a slice")].clone()
     }
 
-    /// A length of time between the two, in milliseconds.
+    /// A duration between the two, in milliseconds.
     pub fn millis(&mut self, shortest: u64, longest: u64) -> Duration {
         Duration::from_millis(shortest + self.roll() % (longest - shortest + 1))
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_falls_the_same_way() {
+    fn the_same_seed_gives_the_same_numbers() {
         let rolls = |seed| {
             let mut dice = Dice::new(seed);
             std::iter::repeat_with(move || dice.roll()).take(100).collect::<Vec<_>>()

@@ -1,31 +1,31 @@
-//! Somebody else's server as a program that the gateway starts, and how to find its process.
+//! A third-party stdio server that the gateway starts.
 
-use super::{CommandLine, Errand, Maker, Over};
+use super::{CallRecorder, CommandLine, Maker, Over};
 use crate::Scene;
 use crate::fakes::program::until_gone;
 use crate::gateway::Gateway;
 use crate::scene::entry;
 use crate::scene::wait::until;
 
-/// A server that the gateway starts itself.
+/// A server that the gateway starts.
 pub struct Child {
-    pub errand: Errand,
+    pub recorder: CallRecorder,
     command: CommandLine,
 }
 
 impl Child {
     pub async fn new(scene: &Scene, maker: Maker) -> Self {
-        let errand = maker.errand(scene.path("peer.ledger")).await;
-        let command = maker.command_line(Over::Pipes, &errand.ledger, 0);
-        Self { errand, command }
+        let recorder = maker.recorder(scene.path("peer.ledger")).await;
+        let command = maker.command_line(Over::Pipes, &recorder.ledger, 0);
+        Self { recorder, command }
     }
 
-    /// Its entry in the configuration.
+    /// Its configuration entry.
     pub fn entry(&self) -> String {
         entry::program("peer", &self.command.program, &self.command.args)
     }
 
-    /// Ends the process that runs now as a crash would, and waits until it is gone.
+    /// Kills its current process, and waits until it is gone.
     pub async fn kill(&self, gateway: &Gateway) {
         let mut found = None;
         let parent = gateway.process.pid();
@@ -47,7 +47,7 @@ impl Child {
     }
 }
 
-/// The processes that another one started.
+/// The child processes of a process.
 fn children(parent: u32) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("there is a list of processes");
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -56,6 +56,6 @@ fn children(parent: u32) -> Vec<u32> {
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of a program may hold anything; after it come the state and the parent.
+    // A program's name may contain anything. The state and the parent follow it.
     stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
 }

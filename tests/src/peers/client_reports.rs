@@ -1,4 +1,4 @@
-//! Clients that other people made: what each of them saw of a gateway with the upstream `notes`.
+//! Third-party clients, and what each saw of a gateway with the upstream `notes`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::gateway::Gateway;
 use crate::peers::{folder, node};
 use crate::scene::programs::{built, command};
 
-/// What a client saw: the tools, what `notes__record` and `notes__steps` answered, and the progress
-/// of the latter.
+/// What a client saw: the tools, the answers of `notes__record` and `notes__steps`, and the
+/// progress of the latter.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct Seen {
     pub tools: Vec<String>,
@@ -30,12 +30,12 @@ impl Seen {
     }
 }
 
-/// A release line of the TypeScript SDK.
+/// A major version of the TypeScript SDK.
 #[derive(Clone, Copy, Debug)]
 pub enum TypeScript {
     First,
     Second,
-    /// The second, asking first whether the server knows the newest revision.
+    /// Version 2, asking first whether the server supports the newest protocol version.
     SecondNegotiating,
 }
 
@@ -65,12 +65,12 @@ async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
     serde_json::from_str(&said).expect("the client prints what it saw")
 }
 
-/// Claude Code, with a home of its own and nothing of ours but `arguments`.
+/// Claude Code with an empty home, run with `arguments`.
 pub async fn claude(home: &Path, arguments: &[&str]) -> String {
     said(&claude_program(), |command| {
         command.env("HOME", home).env("TMPDIR", home).env("PATH", "/usr/bin:/bin");
         command.current_dir(home);
-        // No network is there, and none is wanted: it would only wait for it.
+        // There is no network; without this it waits for one.
         command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").args(arguments);
     })
     .await
@@ -80,7 +80,7 @@ fn claude_program() -> PathBuf {
     folder().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
 }
 
-/// What a program prints until it ends well.
+/// The output of a program, which must succeed.
 pub(crate) async fn said(
     program: &Path,
     prepare: impl FnOnce(&mut tokio::process::Command),

@@ -1,4 +1,4 @@
-//! Other people's MCP clients, as editors of the gateway.
+//! Third-party MCP clients, as editors of the gateway.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{folder, node, python};
 use crate::Scene;
 use crate::scene::programs::command;
 
-/// Runs the MCP inspector's command line and returns what it printed. It keeps files in its home.
+/// Runs the MCP inspector's command line and returns its output. It keeps files in its home.
 pub async fn inspector(scene: &Scene, arguments: &[&str]) -> String {
     let script =
         folder().join("node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js");
@@ -18,7 +18,7 @@ pub async fn inspector(scene: &Scene, arguments: &[&str]) -> String {
     said_by(node, &script, arguments).await
 }
 
-/// The tools that a client was offered, and what came back from its call.
+/// The tools that the Python client was offered, and the result of its call.
 pub async fn python_client(arguments: &[&str]) -> Value {
     report(&said_by(command(python()), &folder().join("client.py"), arguments).await)
 }

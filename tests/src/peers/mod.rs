@@ -1,16 +1,25 @@
-//! Servers and clients of other people, as real processes: the reference server and the inspector
-//! from npm, the Python package, and rmcp.
+//! Third-party servers and clients as real processes: the reference server and the inspector from
+//! npm, the Python package, and rmcp.
 //!
-//! Whatever a server is made of, a test can call a tool of it by nonce and read in a ledger how often
-//! that ran.
+//! Whatever a server is built with, a test can call one of its tools with a nonce and count the
+//! executions in a ledger.
+//!
+//! - [`remote`], [`child`]: a server at an address, and one that the gateway starts
+//! - [`fetch_recorder`]: a ledger for a server that keeps none
+//! - [`clients`], [`client_reports`], [`rmcp_client`]: the clients
+//!
+//! Depends on [`scene`](crate::scene), [`gateway`](crate::gateway), [`editor`](crate::editor),
+//! [`oracle`](crate::oracle) and [`fakes`](crate::fakes). Used by `e2e/interop`,
+//! [`interop`](crate::interop), [`conformance`](crate::conformance) and
+//! [`desktop`](crate::desktop).
 
 #[cfg(target_os = "linux")]
 mod child;
 pub mod client_reports;
 mod clients;
+mod fetch_recorder;
 mod remote;
 pub mod rmcp_client;
-mod witness;
 
 use std::path::PathBuf;
 
@@ -19,14 +28,14 @@ use serde_json::{Value, json};
 use crate::editor::Editor;
 use crate::oracle::ledger::Ledger;
 use crate::scene::programs::built;
-use witness::Witness;
+use fetch_recorder::FetchRecorder;
 
 #[cfg(target_os = "linux")]
 pub use child::Child;
 pub use clients::{inspector, python_client};
 pub use remote::{Remote, free_port};
 
-/// Whose server it is, and with it how it is started and called.
+/// The maker of a server, which decides how it is started and called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// `@modelcontextprotocol/server-everything`, from npm.
@@ -35,16 +44,16 @@ pub enum Maker {
     Python,
     /// The crate `rmcp`.
     Rmcp,
-    /// The same, without the revision that has no sessions.
+    /// The same, without the stateless version.
     RmcpWithSessions,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     Pipes,
     StreamableHttp,
-    /// The transport of 2024-11-05.
+    /// HTTP+SSE of 2024-11-05.
     Events,
 }
 
@@ -54,13 +63,13 @@ pub struct CommandLine {
     pub args: Vec<String>,
 }
 
-/// How a tool is called that leaves a trace, and where the trace is.
-pub struct Errand {
+/// Calls a tool whose executions are recorded in a ledger.
+pub struct CallRecorder {
     ledger: Ledger,
-    witness: Option<Witness>,
+    fetch_recorder: Option<FetchRecorder>,
 }
 
-/// The folder of the peers, with what we wrote for them.
+/// The folder `tests/peers`.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers")
 }
@@ -70,7 +79,7 @@ fn installed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// A Node that is new enough for all of them.
+/// A Node that is recent enough for all of them.
 pub(crate) fn node() -> PathBuf {
     installed(folder().join("node_modules/node/bin/node"))
 }
@@ -81,7 +90,8 @@ pub(crate) fn python() -> PathBuf {
 }
 
 impl Maker {
-    /// How to start it. What it executes is written to `ledger`, by itself or by the witness.
+    /// How to start it. Its executions are recorded in `ledger`, by the server or by the fetch
+    /// recorder.
     pub(crate) fn command_line(self, over: Over, ledger: &Ledger, port: u16) -> CommandLine {
         let text = |path: PathBuf| path.to_str().expect("a path is text").to_owned();
         let ledger = text(ledger.path().to_owned());
@@ -119,7 +129,7 @@ impl Maker {
         }
     }
 
-    /// Where it serves, by its own custom.
+    /// The path at which it serves by default.
     fn path(self, over: Over) -> &'static str {
         match (self, over) {
             (Self::Python, Over::Events) => "/events",
@@ -128,24 +138,23 @@ impl Maker {
         }
     }
 
-    async fn errand(self, ledger: PathBuf) -> Errand {
+    async fn recorder(self, ledger: PathBuf) -> CallRecorder {
         let ledger = Ledger::at(ledger);
-        let witness = match self {
-            Self::Everything => Some(Witness::start(ledger.clone()).await),
+        let fetch_recorder = match self {
+            Self::Everything => Some(FetchRecorder::start(ledger.clone()).await),
             Self::Python | Self::Rmcp | Self::RmcpWithSessions => None,
         };
-        Errand { ledger, witness }
+        CallRecorder { ledger, fetch_recorder }
     }
 }
 
-impl Errand {
-    /// Calls a tool that leaves `nonce` in the ledger, and returns its result.
+impl CallRecorder {
+    /// Calls a tool that records `nonce` in the ledger, and returns its result.
     pub async fn run(&self, editor: &mut Editor, nonce: &str) -> Value {
-        let result = match &self.witness {
+        let result = match &self.fetch_recorder {
             // The reference server keeps no ledger, but it has a tool that fetches a file.
-            Some(witness) => {
-                let arguments =
-                    json!({ "name": nonce, "data": witness.url(nonce), "outputType": "resource" });
+            Some(fetch_recorder) => {
+                let arguments = json!({ "name": nonce, "data": fetch_recorder.url(nonce), "outputType": "resource" });
                 editor.call("gzip-file-as-resource", &arguments).await
             }
             None => editor.call("record", &json!({ "nonce": nonce })).await,

@@ -1,4 +1,4 @@
-//! Somebody else's server at an address: killed, and started again where it was.
+//! A third-party server at an address, which can be killed and started again.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::{CommandLine, Errand, Maker, Over};
+use super::{CallRecorder, CommandLine, Maker, Over};
 use crate::gateway::http;
 use crate::scene::entry;
 use crate::scene::programs::Process;
@@ -16,8 +16,8 @@ use crate::{PATIENCE, Scene};
 
 /// A server at an address, running or dead.
 pub struct Remote {
-    /// Shared, so that it can be called while it is started.
-    pub errand: Arc<Errand>,
+    /// Shared, so that the server can be called while it is being restarted.
+    pub recorder: Arc<CallRecorder>,
     pub url: String,
     command: CommandLine,
     port: u16,
@@ -27,25 +27,25 @@ pub struct Remote {
 impl Remote {
     /// Starts a server without waiting for it.
     pub async fn start(scene: &Scene, maker: Maker, over: Over) -> Self {
-        let errand = maker.errand(scene.path("peer.ledger")).await;
+        let recorder = maker.recorder(scene.path("peer.ledger")).await;
         let port = free_port();
-        let command = maker.command_line(over, &errand.ledger, port);
+        let command = maker.command_line(over, &recorder.ledger, port);
         let url = format!("http://127.0.0.1:{port}{}", maker.path(over));
         let process = launch(&command, port);
-        Self { errand: Arc::new(errand), url, command, port, process }
+        Self { recorder: Arc::new(recorder), url, command, port, process }
     }
 
-    /// Its entry in the configuration: the address, and nothing else.
+    /// Its configuration entry, with nothing but the address.
     pub fn entry(&self) -> String {
         entry::at("peer", &self.url)
     }
 
-    /// Ends it as a crash would.
+    /// Kills it.
     pub async fn kill(&mut self) {
         self.process.kill().await;
     }
 
-    /// Starts it again at the address it had, and waits until it listens. It remembers nothing.
+    /// Starts it again at the same address, without its earlier state, and waits until it listens.
     pub async fn start_again(&mut self) {
         self.process = launch(&self.command, self.port);
         let listens = async {
@@ -56,13 +56,13 @@ impl Remote {
         timeout(PATIENCE, listens).await.expect("it listens in time");
     }
 
-    /// The next session that it says it has made.
+    /// The id of the next session that it reports.
     pub async fn session(&mut self) -> String {
         let line = self.process.line_with("Session initialized with ID: ").await;
         line.rsplit(' ').next().expect("a line has a last word").to_owned()
     }
 
-    /// Ends a session as anybody can who knows its name.
+    /// Ends a session, which needs nothing but its id.
     pub async fn end_session(&self, id: &str) {
         let request = http().delete(&self.url).header("mcp-session-id", id);
         let answer = request.send().await.expect("it answers");
@@ -76,8 +76,7 @@ fn launch(command: &CommandLine, port: u16) -> Process {
     })
 }
 
-/// A port that nobody listens at. It is none of those that systems give to whoever asks for any, so
-/// that nobody takes it while its server is dead.
+/// A free port outside the ephemeral range, so that nobody takes it while its server is dead.
 pub fn free_port() -> u16 {
     loop {
         let dice = RandomState::new().hash_one(std::process::id());

@@ -1,4 +1,4 @@
-//! A client made with rmcp, the Rust SDK.
+//! A client built with rmcp, the Rust SDK.
 
 use std::process::Stdio;
 
@@ -15,16 +15,16 @@ use crate::gateway::{Gateway, http};
 use crate::peers::client_reports::Seen;
 use crate::scene::programs::evermoor;
 
-/// How it begins.
+/// How it connects.
 #[derive(Clone, Copy, Debug)]
-pub enum Greeting {
+pub enum Handshake {
     /// With `initialize`.
     Initialize,
-    /// With the question whether the server knows the newest revision.
+    /// By asking whether the server supports the newest protocol version.
     Ask,
 }
 
-impl Greeting {
+impl Handshake {
     fn mode(self) -> ClientLifecycleMode {
         match self {
             Self::Initialize => ClientLifecycleMode::Initialize,
@@ -37,29 +37,30 @@ impl Greeting {
 }
 
 /// rmcp over Streamable HTTP, with the editor's token.
-pub async fn rust_over_http(greeting: Greeting, gateway: &Gateway) -> Seen {
+pub async fn rust_over_http(handshake: Handshake, gateway: &Gateway) -> Seen {
     let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", gateway.origin))
         .auth_header(gateway.token());
     let transport = StreamableHttpClientTransport::with_client(http(), config);
     let (listener, progress) = Listener::new();
-    let client = timeout(PATIENCE, listener.serve_with_lifecycle(transport, greeting.mode())).await;
+    let client =
+        timeout(PATIENCE, listener.serve_with_lifecycle(transport, handshake.mode())).await;
     look(client.expect("it is answered in time").expect("it is understood"), progress, "http").await
 }
 
 /// rmcp over `evermoor connect`.
-pub async fn rust_over_stdio(greeting: Greeting, gateway: &Gateway) -> Seen {
+pub async fn rust_over_stdio(handshake: Handshake, gateway: &Gateway) -> Seen {
     let mut command = evermoor(&gateway.home);
     command.arg("connect").arg("--home").arg(&gateway.home);
     command.stdin(Stdio::piped()).stderr(Stdio::null());
     let mut shim = command.spawn().expect("evermoor connect starts");
     let pipes = (shim.stdout.take().expect("it is piped"), shim.stdin.take().expect("it is piped"));
     let (listener, progress) = Listener::new();
-    let client = timeout(PATIENCE, listener.serve_with_lifecycle(pipes, greeting.mode())).await;
+    let client = timeout(PATIENCE, listener.serve_with_lifecycle(pipes, handshake.mode())).await;
     look(client.expect("it is answered in time").expect("it is understood"), progress, "stdio")
         .await
 }
 
-/// Hears the progress of calls.
+/// Receives the progress of calls.
 struct Listener(mpsc::UnboundedSender<f64>);
 
 impl Listener {
@@ -75,12 +76,12 @@ impl ClientHandler for Listener {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        // A client that is gone wants to hear nothing more.
+        // The receiver may be gone.
         let _ = self.0.send(params.progress);
     }
 }
 
-/// Looks around. `nonce` releases the call whose progress is heard.
+/// Lists and calls tools. `nonce` releases the call whose progress is followed.
 async fn look(
     client: RunningService<RoleClient, Listener>,
     mut heard: mpsc::UnboundedReceiver<f64>,
@@ -100,7 +101,7 @@ async fn look(
             progress.push(format!("{step}").parse().expect("a step is a whole number"));
         }
         call("notes__record", &format!("released {nonce}")).await;
-        // rmcp takes up each message in a task of its own, in no promised order.
+        // rmcp handles each message in its own task, so the order is not guaranteed.
         progress.sort_unstable();
         progress
     };

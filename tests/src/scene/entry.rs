@@ -1,13 +1,13 @@
-//! Entries of upstreams in `config.toml`, as a person would write them.
+//! Upstream entries for `config.toml`, as a person writes them.
 
 use std::path::Path;
 
-/// An upstream at an address.
+/// An upstream at a URL.
 pub fn at(name: &str, url: &str) -> String {
     format!("\n[upstreams.{name}]\nurl = {url:?}\n")
 }
 
-/// An upstream that is a program.
+/// A stdio upstream.
 pub fn program(name: &str, program: &Path, args: &[String]) -> String {
     format!("\n[upstreams.{name}]\ncommand = {program:?}\nargs = {args:?}\n")
 }

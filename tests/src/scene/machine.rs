@@ -1,4 +1,4 @@
-//! A person's machine: a home folder with editors in it, and the `evermoor` of that person.
+//! A person's machine: a home folder with editors in it, and that person's `evermoor`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::PATIENCE;
 use crate::scene::Scene;
 use crate::scene::programs::{built, command};
 
-/// Where a person's editors keep their files.
+/// The home folder with the editors' files.
 pub struct Machine {
     pub home: PathBuf,
     pub project: PathBuf,
@@ -30,7 +30,7 @@ impl Machine {
         Self { home, project, programs, temporary, evermoor: scene.home() }
     }
 
-    /// Puts a file into the home folder.
+    /// Writes a file to the home folder.
     pub fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.home.join(path);
         std::fs::create_dir_all(path.parent().expect("below home")).expect("a folder can be made");
@@ -62,7 +62,7 @@ impl Machine {
         command
     }
 
-    /// `evermoor` with some arguments, as this person types it.
+    /// `evermoor` with arguments, run as this person.
     pub fn typed(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&built("evermoor"));
         command.env("EVERMOOR_HOME", &self.evermoor).args(arguments);
@@ -74,7 +74,7 @@ impl Machine {
         output.expect("it ends in time").expect("it runs")
     }
 
-    /// What `evermoor setup` says as data about each editor.
+    /// The JSON output of `evermoor setup`, one value per editor.
     pub async fn setup(&self, arguments: &[&str]) -> Vec<Value> {
         let said = self.evermoor(&[&["setup", "--json"], arguments].concat()).await;
         let complained = String::from_utf8_lossy(&said.stderr);
@@ -84,14 +84,14 @@ impl Machine {
         data["editors"].as_array().expect("editors are a list").clone()
     }
 
-    /// What became of the one editor.
+    /// The JSON output of `evermoor setup` for the only editor.
     pub async fn set_up(&self, arguments: &[&str]) -> Value {
         let mut editors = self.setup(arguments).await;
         assert_eq!(editors.len(), 1, "{editors:?}");
         editors.remove(0)
     }
 
-    /// What a program prints until it ends well.
+    /// The output of a program, which must succeed.
     pub async fn said(&self, program: &Path, arguments: &[&str]) -> String {
         let output = self.command(program).args(arguments).output();
         let output = tokio::time::timeout(PATIENCE, output).await;

@@ -1,6 +1,18 @@
-//! A scene: a folder for one test, with what plays in it.
+//! A scene: a temporary folder for one test, and everything the test starts in it.
+//!
+//! - [`programs`]: the binaries under test, as processes without the environment of the person who
+//!   runs the tests
+//! - [`folder`]: the temporary folder, which kills its processes on drop
+//! - [`entry`]: upstream entries for `config.toml`
+//! - [`machine`]: a home folder with editors in it
+//! - [`small_disk`]: a gateway on a disk that a test can fill
+//! - [`wait`]: waiting for files and processes
+//!
+//! [`Scene`] also depends on [`gateway`](crate::gateway) and [`fakes`](crate::fakes), which it
+//! starts. Everything else in this crate may depend on this folder.
 
 pub mod entry;
+pub mod folder;
 #[cfg(unix)]
 pub mod machine;
 pub mod programs;
@@ -11,12 +23,12 @@ pub mod wait;
 use std::path::{Path, PathBuf};
 
 use crate::fakes::upstream::Upstream;
-use crate::folder::{self, Folder};
 use crate::gateway::Gateway;
 use crate::scene::programs::{built, evermoor};
 use crate::scene::wait::until;
+use folder::Folder;
 
-/// Where one test happens. Everything in it is gone when it is dropped.
+/// The folder of one test. Dropping it removes it and kills what runs in it.
 pub struct Scene {
     folder: Folder,
 }
@@ -36,8 +48,8 @@ impl Scene {
         self.path("home")
     }
 
-    /// A program that is `evermoor` without the environment of the tests, for code under test that
-    /// runs in the test itself and starts gateways.
+    /// An `evermoor` without the environment of the tests, for code under test that runs in the
+    /// test process and starts gateways.
     #[cfg(unix)]
     pub fn evermoor(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
@@ -59,7 +71,7 @@ impl Scene {
         Upstream::start(name, self.path(&format!("{name}.ledger"))).await
     }
 
-    /// A gateway with these upstreams and the usual settings.
+    /// A gateway with these upstreams and the default settings.
     pub async fn gateway(&self, upstreams: &[&Upstream]) -> Gateway {
         self.gateway_with("", upstreams).await
     }
@@ -70,7 +82,8 @@ impl Scene {
         Gateway::start(&self.home()).await
     }
 
-    /// A gateway with one upstream, `settings` under `[gateway]` and `upstream` under the upstream.
+    /// A gateway with one upstream, `settings` under `[gateway]` and `upstream` in the upstream's
+    /// entry.
     pub async fn gateway_to(
         &self,
         settings: &str,
@@ -81,19 +94,19 @@ impl Scene {
         self.gateway_of(settings, &(entry::at(name, url) + upstream)).await
     }
 
-    /// A gateway with `settings` under `[gateway]`, and these entries of `upstreams` (see [`entry`]).
+    /// A gateway with `settings` under `[gateway]` and these upstream entries (see [`entry`]).
     pub async fn gateway_of(&self, settings: &str, upstreams: &str) -> Gateway {
         self.write(settings, upstreams);
         Gateway::start(&self.home()).await
     }
 
-    /// Writes the configuration with `upstreams` as they stand in the file.
+    /// Writes the configuration with these upstream entries.
     pub fn write(&self, settings: &str, upstreams: &str) {
         let text = format!("[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n{upstreams}");
         write(&self.home().join("config.toml"), &text);
     }
 
-    /// Waits until the gateway has written a file of its data.
+    /// Waits until the gateway has written a data file.
     pub async fn until_written(&self, name: &str) {
         let file = self.home().join("data").join(name);
         until(name, || file.exists()).await;
@@ -110,10 +123,10 @@ impl Scene {
     }
 }
 
-/// The processes of gateways in this home, where the system says which those are.
+/// The process ids of the gateways in this home, where the system tells.
 pub fn gateways(home: &Path) -> Vec<u32> {
     let is_gateway = |pid: &u32| {
-        // Nothing is left of the command line of one that has ended.
+        // The command line of a process that has exited is empty.
         let line = std::fs::read(folder::process(*pid).join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
         let mut words = line.split('\0');

@@ -1,4 +1,4 @@
-//! The programs under test, as they were built with the tests, and processes that end with them.
+//! The binaries under test, and processes that end with the test.
 //!
 //! None of them sees the home, the desktop, the keychain or the Evermoor of the person who runs the
 //! tests.
@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 
-/// A program of this workspace, built with the same profile as the tests.
+/// A binary of this workspace, built with the same profile as the tests.
 pub fn built(name: &str) -> PathBuf {
-    // Tests lie in <profile>/deps, other programs in <profile> itself.
+    // Tests are in <profile>/deps, other binaries in <profile>.
     let this = std::env::current_exe().expect("this is a program");
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let mut places = this.ancestors().skip(1).take(2).map(|folder| folder.join(&file));
@@ -25,7 +25,7 @@ pub fn built(name: &str) -> PathBuf {
     })
 }
 
-/// What a program keeps of the environment of the tests.
+/// The environment variables that programs inherit from the tests.
 const KEPT: [&str; 10] = [
     "PATH",
     "LANG",
@@ -38,25 +38,25 @@ const KEPT: [&str; 10] = [
     "TEMP",
     "TMP",
 ];
-/// Without a home, a program takes that of the account. In this one nothing can be read or written.
+/// Without `HOME`, a program uses the account's home. Nothing can be read or written in this one.
 const NO_HOME: &str = "/dev/null";
-/// Without an address, a program looks for the session bus by itself. Nobody answers at this one.
+/// Without an address, a program looks for the session bus itself. Nothing answers at this one.
 const NO_BUS: &str = "unix:path=/dev/null";
 
-/// A command that knows nothing of the person who runs the tests.
+/// A command without the environment of the person who runs the tests.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = evermoor_platform::process::spawn::command(program);
     isolate(&mut command);
     command
 }
 
-/// Takes the environment of the tests from a command.
+/// Removes the environment of the tests from a command.
 pub(crate) fn isolate(command: &mut Command) {
     command.env_clear().env("HOME", NO_HOME).env("DBUS_SESSION_BUS_ADDRESS", NO_BUS);
     command.envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)));
 }
 
-/// `evermoor`, typed by the person whose Evermoor is in `home`.
+/// `evermoor`, run as the person whose Evermoor is in `home`.
 pub fn evermoor(home: &Path) -> Command {
     let mut command = command(built("evermoor"));
     command.env("EVERMOOR_HOME", home).env("HOME", person(home)).kill_on_drop(true);
@@ -69,8 +69,7 @@ pub fn person(home: &Path) -> PathBuf {
     home.with_file_name("person")
 }
 
-/// A process that ends with the test. What it prints is kept until it is asked for, so that it never
-/// waits for its reader.
+/// A process that ends with the test. Its output is buffered, so it never blocks on its reader.
 pub struct Process {
     pub child: Child,
     lines: mpsc::UnboundedReceiver<String>,
@@ -99,13 +98,13 @@ impl Process {
         Self { child, lines }
     }
 
-    /// The next line it prints.
+    /// The next line of its output.
     pub async fn line(&mut self) -> String {
         let line = timeout(PATIENCE, self.lines.recv()).await;
         line.expect("it prints a line in time").expect("it has not ended")
     }
 
-    /// The next line it prints that holds `part`.
+    /// The next line of its output that contains `part`.
     pub async fn line_with(&mut self, part: &str) -> String {
         loop {
             let line = self.line().await;
@@ -115,7 +114,7 @@ impl Process {
         }
     }
 
-    /// Ends it as a crash would.
+    /// Kills it.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("it can be killed");
     }

@@ -1,6 +1,6 @@
-//! A gateway whose data lies on a disk so small that a test can fill it.
+//! A gateway whose data is on a disk so small that a test can fill it.
 //!
-//! The disk is in memory and seen by the gateway alone. Some machines let nobody make such a disk.
+//! The disk is in memory, and only the gateway sees it. Some machines do not allow such mounts.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -15,26 +15,27 @@ pub struct SmallDisk {
     folder: PathBuf,
 }
 
-/// What makes a place where disks can be mounted that nobody else sees.
-const APART: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+/// Arguments of `unshare` for a private mount namespace.
+const UNSHARE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
 impl SmallDisk {
-    /// Starts a gateway in `home`, with so many KiB for its data; nothing if that cannot be done here.
+    /// Starts a gateway in `home` with this many KiB for its data; `None` if the machine does not
+    /// allow it.
     pub async fn start(home: &Path, kib: u32) -> Option<(Gateway, Self)> {
         let mount = format!("mount -t tmpfs -o size={kib}k,mode=700 tmpfs \"$0\"");
         let data = home.join("data");
         std::fs::create_dir_all(&data).expect("a folder can be made");
         let mut attempt = command("unshare");
-        attempt.args(APART).args(["sh", "-c", &mount]).arg(&data).stderr(Stdio::inherit());
+        attempt.args(UNSHARE).args(["sh", "-c", &mount]).arg(&data).stderr(Stdio::inherit());
         if !attempt.status().await.is_ok_and(|status| status.success()) {
             return None;
         }
         let process = Process::start(Path::new("unshare"), |command| {
             let script = format!("{mount} && exec \"$1\" serve --home \"$2\"");
-            command.args(APART).args(["sh", "-c", &script]).arg(&data);
+            command.args(UNSHARE).args(["sh", "-c", &script]).arg(&data);
             command.arg(built("evermoor")).arg(home).env("HOME", person(home));
         });
-        // The way to what only that process sees.
+        // The path into the mount namespace of that process.
         let seen = PathBuf::from(format!("/proc/{}/root{}", process.pid(), home.display()));
         let folder = seen.join("data");
         let mut gateway = Gateway::started(process, home).await;
@@ -42,7 +43,7 @@ impl SmallDisk {
         Some((gateway, Self { folder }))
     }
 
-    /// Leaves no byte free.
+    /// Fills the disk completely.
     pub fn fill(&self) {
         let mut file = File::create(self.filling()).expect("the disk can be seen");
         let page = [b'x'; 512];

@@ -1,4 +1,4 @@
-//! Waiting for what announces itself to nobody.
+//! Waiting for files and processes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::PATIENCE;
 
-/// Files and processes announce nothing, so they are looked at.
+/// Polls, because files and processes announce nothing.
 pub async fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let looking = async {
         while !happened() {

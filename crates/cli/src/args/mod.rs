@@ -2,6 +2,7 @@
 //! [`actions`]; `setup` defines its own.
 
 mod actions;
+pub(crate) mod manual;
 
 use std::path::PathBuf;
 

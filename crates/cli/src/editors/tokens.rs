@@ -17,8 +17,8 @@ use evermoor_setup::{SetupChange, SetupError, UserEditors};
 use crate::args::TokenAction;
 use crate::editors::setup::EditorAccess;
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::{self, Palette};
 
 pub(crate) fn run(instance: &Instance, action: Option<TokenAction>) -> Exit {

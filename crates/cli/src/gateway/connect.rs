@@ -4,16 +4,15 @@
 
 use tokio::io::BufReader;
 
-use evermoor_client::launch::Launcher;
 use evermoor_client::shim;
 use evermoor_platform::process::signals;
 
 use crate::exit::Exit;
 use crate::gateway::serve;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 
-pub(crate) fn run(instance: Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {
-    crate::logging::to_stderr();
+pub(crate) fn run(instance: &Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {
+    super::logging::to_stderr();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::failure(&error),
@@ -25,8 +24,8 @@ pub(crate) fn run(instance: Instance, upstream: Option<&str>, editor: Option<&st
     exit
 }
 
-async fn bridge(instance: Instance, path: String, editor: Option<&str>) -> Exit {
-    let launcher = match launcher(instance) {
+async fn bridge(instance: &Instance, path: String, editor: Option<&str>) -> Exit {
+    let launcher = match instance.launcher() {
         Ok(launcher) => match editor {
             Some(editor) => launcher.for_editor(editor),
             None => launcher,
@@ -43,13 +42,5 @@ async fn bridge(instance: Instance, path: String, editor: Option<&str>) -> Exit 
         },
         () = signals::stop_requested() => Exit::Ok,
         () = serve::release_startup_memory() => Exit::Ok,
-    }
-}
-
-/// How to start a gateway with this program.
-pub(crate) fn launcher(instance: Instance) -> Result<Launcher, Exit> {
-    match std::env::current_exe() {
-        Ok(program) => Ok(Launcher::new(program, instance.home, instance.paths)),
-        Err(error) => Err(Exit::failure(&error)),
     }
 }

@@ -23,7 +23,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::{signals, spawn};
 
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::terminal::{self, Palette};
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;

@@ -4,16 +4,15 @@ use evermoor_client::ControlClient;
 use evermoor_platform::system::browser::open_in_browser;
 
 use crate::exit::Exit;
-use crate::gateway::connect::launcher;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal;
 
 pub(crate) fn run(instance: &Instance, print: bool) -> Exit {
     let Some(control) = ControlClient::find(&instance.paths) else {
         return Exit::not_running();
     };
-    let launcher = match launcher(instance.clone()) {
+    let launcher = match instance.launcher() {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };

@@ -3,7 +3,6 @@
 //! Moving to another address restarts the gateway within this process, with the configuration as it
 //! is then. One such run is a [`GatewayRun`].
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -19,18 +18,12 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::{descriptors, memory, signals};
 
 use crate::exit::Exit;
-use crate::{logging, terminal};
+use crate::gateway::logging;
+use crate::instance::Instance;
+use crate::terminal;
 
 /// After this time the startup is complete, and its memory can be released.
 const STARTUP_TIME: Duration = Duration::from_secs(5);
-
-/// The Evermoor instance that a command works on.
-#[derive(Clone)]
-pub(crate) struct Instance {
-    /// The value of `--home`, which is passed on to a gateway that is started.
-    pub(crate) home: Option<PathBuf>,
-    pub(crate) paths: Paths,
-}
 
 /// What to do if a gateway is already running.
 #[derive(Clone, Copy)]

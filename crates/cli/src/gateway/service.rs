@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::args::ServiceAction;
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::{self, Progress};
 
 pub(crate) fn run(instance: &Instance, action: ServiceAction) -> Exit {

@@ -10,9 +10,8 @@ use evermoor_platform::process::info;
 use evermoor_platform::startup::service;
 
 use crate::exit::Exit;
-use crate::gateway::connect::launcher;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::{self, Progress};
 
 /// A gateway waits up to ten seconds for running calls, and then for its upstreams' programs.
@@ -25,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TRAY_RESTART_TIME: Duration = Duration::from_secs(2);
 
 pub(crate) fn start(instance: &Instance) -> Exit {
-    let launcher = match launcher(instance.clone()) {
+    let launcher = match instance.launcher() {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };
@@ -87,7 +86,7 @@ pub(crate) fn restart(instance: &Instance) -> Exit {
     let Some(control) = ControlClient::find(&instance.paths) else {
         return start(instance);
     };
-    let launcher = match launcher(instance.clone()) {
+    let launcher = match instance.launcher() {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };

@@ -15,9 +15,9 @@ use evermoor_platform::system::machine::{self, LocalUser};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
 use crate::inspect::doctor;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::{self, Progress};
 
 /// How many lines of each log to include.

@@ -13,7 +13,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::system::machine::{self, LocalUser};
 
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::servers::lookup;
 use crate::terminal::{self, Palette};
 

@@ -12,7 +12,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::signals;
 
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::terminal::{self, Palette};
 
 /// Which lines to show.

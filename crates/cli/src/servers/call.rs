@@ -6,10 +6,9 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
 use crate::exit::Exit;
-use crate::gateway::connect::launcher;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
-use crate::suggest;
+use crate::instance::Instance;
+use crate::runtime::run_async;
+use crate::servers::suggest;
 use crate::terminal::{self, Progress};
 
 pub(crate) fn tools(instance: &Instance, upstream: Option<&str>) -> Exit {
@@ -92,7 +91,7 @@ fn with_session(
     work: impl AsyncFnOnce(&mut Session) -> Result<Raw, SessionError>,
 ) -> Result<Raw, Exit> {
     let control = ControlClient::find(&instance.paths).ok_or_else(Exit::not_running)?;
-    let launcher = launcher(instance.clone())?;
+    let launcher = instance.launcher()?;
     let done = run_async(async {
         launcher.replace_if_older(&control);
         let mut session = Session::open(&control.runtime().origin, path, &instance.paths).await?;

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::args::Add;
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::servers::lookup;
 use crate::terminal::{self, Progress};
 

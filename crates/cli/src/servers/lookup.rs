@@ -4,7 +4,7 @@ use evermoor_client::{ControlClient, ControlError};
 use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
 
-use crate::suggest;
+use crate::servers::suggest;
 
 /// The upstream with this name.
 pub(crate) async fn named(control: &ControlClient, name: &str) -> Result<UpstreamStatus, Failure> {

@@ -1,6 +1,6 @@
 //! Commands about servers and their configuration. `entries`, `config` and `secret` change
 //! `config.toml` and the keychain; `call`, `pause` and `restart` ask the running gateway; `lookup`
-//! resolves the name that the user typed.
+//! finds the name that the user typed, and `suggest` a similar one.
 
 pub(crate) mod call;
 pub(crate) mod config;
@@ -9,3 +9,4 @@ pub(crate) mod lookup;
 pub(crate) mod pause;
 pub(crate) mod restart;
 pub(crate) mod secret;
+mod suggest;

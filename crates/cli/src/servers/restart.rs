@@ -7,7 +7,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::servers::lookup;
 use crate::terminal;
 

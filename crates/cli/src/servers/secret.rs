@@ -18,7 +18,7 @@ use evermoor_platform::paths::Paths;
 
 use crate::args::SecretAction;
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::terminal::{self, Palette};
 
 /// The longest value, in bytes.

@@ -7,7 +7,7 @@ use super::StepOutcome;
 use crate::editors::import;
 use crate::editors::setup;
 use crate::editors::setup::{EditorOutcome, OutcomeKind};
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 
 /// Undoes the import in the editors, then every change in the setup journal.
 pub(super) fn undo(instance: &Instance) -> Vec<StepOutcome> {

@@ -8,7 +8,7 @@ use evermoor_core::failure::Failure;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 use crate::terminal::{self, Palette};
 
 /// The outcome of one step.

@@ -13,8 +13,8 @@ use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::ServiceState;
 
 use super::{StepOutcome, editors};
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::Progress;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);

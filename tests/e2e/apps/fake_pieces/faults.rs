@@ -1,4 +1,4 @@
-//! What goes wrong with PiecesOS while it lives.
+//! Faults of a running PiecesOS.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use tokio::time::{Instant, timeout};
 
 use super::{HEALTH, ask, create, get, handshake, post, request};
 
-/// Waits until a stream ends, which it does not by itself.
+/// Waits until a stream ends, which it does not do by itself.
 async fn ended(mut stream: reqwest::Response) {
     let reading = async { while let Ok(Some(_)) = stream.chunk().await {} };
     timeout(PATIENCE, reading).await.expect("the stream ends");
 }
 
 #[tokio::test]
-async fn it_drops_its_streams_and_takes_new_ones() {
+async fn it_drops_its_streams_and_accepts_new_ones() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let stream = http().get(pieces.events_url()).send().await.unwrap();
@@ -29,7 +29,7 @@ async fn it_drops_its_streams_and_takes_new_ones() {
 }
 
 #[tokio::test]
-async fn it_is_half_up_until_it_is_up() {
+async fn mcp_is_unavailable_while_it_is_half_up() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     pieces.alter(|settings| settings.half_up = true);
@@ -74,7 +74,7 @@ async fn it_is_slow_where_it_is_told_to_be() {
 }
 
 #[tokio::test]
-async fn it_refuses_so_often_and_no_more() {
+async fn it_refuses_the_configured_number_of_times() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 503, times: Some(2) }).await;
@@ -117,7 +117,7 @@ async fn it_forgets_its_sessions_and_leaves_its_streams_open() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn it_grows_and_gives_back_what_it_did_not_take_for_good() {
+async fn it_allocates_memory_and_frees_what_is_not_for_good() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let memory = || {
@@ -138,7 +138,7 @@ async fn it_grows_and_gives_back_what_it_did_not_take_for_good() {
 }
 
 #[tokio::test]
-async fn it_babbles_on_its_streams() {
+async fn it_writes_invalid_data_on_its_streams() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let mut stream = http().get(pieces.events_url()).send().await.unwrap();
@@ -150,7 +150,7 @@ async fn it_babbles_on_its_streams() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn it_freezes_and_thaws() {
+async fn it_freezes_and_resumes() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     pieces.freeze();

@@ -1,15 +1,19 @@
-//! PiecesOS. Here: that the fake is what was found out of the real one.
+//! Tests of the fake PiecesOS: it behaves as the real one was observed to behave.
+//!
+//! - [`api`]: its API
+//! - [`restarts`]: how it exits and starts again
+//! - [`faults`]: its faults
 
+mod api;
 mod faults;
-mod lives;
-mod surface;
+mod restarts;
 
 use evermoor_tests::fakes::pieces::Pieces;
 use evermoor_tests::gateway::http;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// Asks its newest life something.
+/// Sends a request to its newest process.
 async fn ask(pieces: &Pieces, method: Method, path: &str) -> (StatusCode, String) {
     let answer = http().request(method, pieces.url(path)).send().await.unwrap();
     let status = answer.status();
@@ -29,7 +33,7 @@ async fn get_json(pieces: &Pieces, path: &str) -> Value {
 const HEALTH: &str = "/.well-known/health";
 const STREAMABLE: &str = "/model_context_protocol/2025-03-26/mcp";
 
-/// A message over Streamable HTTP, with this session.
+/// Posts a message over Streamable HTTP, in this session.
 async fn post(pieces: &Pieces, session: Option<&str>, message: &Value) -> reqwest::Response {
     let mut request = http()
         .post(pieces.streamable_url())

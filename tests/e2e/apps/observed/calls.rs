@@ -1,4 +1,4 @@
-//! Calls: none is lost in silence, none runs twice, and what an answer holds arrives.
+//! Calls: none is lost silently, none runs twice, and every answer arrives complete.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::*;
 
 #[tokio::test]
-async fn the_very_first_call_after_the_start_is_good() {
+async fn the_very_first_call_after_the_start_succeeds() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;
@@ -19,7 +19,7 @@ async fn the_very_first_call_after_the_start_is_good() {
 }
 
 #[tokio::test]
-async fn a_call_whose_connection_drops_is_told_as_unknown_once_and_the_next_is_good() {
+async fn a_call_whose_connection_drops_is_unknown_and_the_next_succeeds() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
@@ -38,7 +38,7 @@ async fn a_call_whose_connection_drops_is_told_as_unknown_once_and_the_next_is_g
 }
 
 #[tokio::test]
-async fn a_call_that_ran_and_lost_its_reply_is_told_as_unknown_and_not_run_again() {
+async fn a_call_that_ran_and_lost_its_reply_is_unknown_and_not_repeated() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
@@ -50,12 +50,12 @@ async fn a_call_that_ran_and_lost_its_reply_is_told_as_unknown_and_not_run_again
 }
 
 #[tokio::test]
-async fn calls_that_are_refused_with_503_are_told_so_and_the_next_is_good() {
+async fn calls_refused_with_503_say_so_and_the_next_succeeds() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 503, times: Some(2) }).await;
-    // What listens for news may be refused in place of a call.
+    // The notification stream may receive a refusal instead of a call.
     for words in ["one", "two", "three"] {
         let said = whole_answer(&mut editor, words).await;
         let text = said["content"][0]["text"].as_str().unwrap();
@@ -67,7 +67,7 @@ async fn calls_that_are_refused_with_503_are_told_so_and_the_next_is_good() {
 }
 
 #[tokio::test]
-async fn a_slow_call_keeps_no_other_waiting() {
+async fn a_slow_call_delays_no_other() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;

@@ -1,9 +1,9 @@
-//! Connections that end, sessions that are forgotten, and words that are none.
+//! Closed connections, forgotten sessions, and invalid data on streams.
 
 use super::*;
 
 #[tokio::test]
-async fn an_idle_stream_that_is_dropped_is_opened_again_by_itself() {
+async fn a_dropped_idle_stream_is_reopened_automatically() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
@@ -15,7 +15,7 @@ async fn an_idle_stream_that_is_dropped_is_opened_again_by_itself() {
 }
 
 #[tokio::test]
-async fn twenty_drops_cost_no_call() {
+async fn twenty_dropped_connections_lose_no_call() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
@@ -28,7 +28,7 @@ async fn twenty_drops_cost_no_call() {
 }
 
 #[tokio::test]
-async fn sessions_that_are_forgotten_are_made_anew_and_the_call_runs_once() {
+async fn lost_sessions_are_renewed_and_the_call_runs_once() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
@@ -40,7 +40,7 @@ async fn sessions_that_are_forgotten_are_made_anew_and_the_call_runs_once() {
 }
 
 #[tokio::test]
-async fn garbage_on_the_stream_wedges_nothing() {
+async fn invalid_data_on_the_stream_blocks_nothing() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
@@ -54,7 +54,7 @@ async fn garbage_on_the_stream_wedges_nothing() {
 }
 
 #[tokio::test]
-async fn one_that_wants_a_handshake_gets_one() {
+async fn an_application_that_requires_a_handshake_gets_one() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     pieces.alter(|settings| settings.strict = true);

@@ -1,4 +1,4 @@
-//! Lists of tools: never empty without reason, never stale, and told about when they change.
+//! Tool lists: never empty without reason, never stale, and changes are announced.
 
 use evermoor_tests::fakes::pieces::Area;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::apps::restart;
 
 #[tokio::test]
-async fn tools_that_change_are_told_and_nothing_wedges() {
+async fn changed_tools_are_announced_and_nothing_hangs() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
@@ -20,7 +20,7 @@ async fn tools_that_change_are_told_and_nothing_wedges() {
 }
 
 #[tokio::test]
-async fn a_tool_that_an_upgrade_brings_is_told_and_seen() {
+async fn a_tool_added_by_an_upgrade_is_announced_and_listed() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
@@ -47,7 +47,7 @@ async fn a_list_that_is_slow_after_a_new_connection_is_never_seen_empty() {
 }
 
 #[tokio::test]
-async fn tools_of_one_that_is_launched_after_the_gateway_are_told() {
+async fn tools_of_an_application_launched_after_the_gateway_are_announced() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;

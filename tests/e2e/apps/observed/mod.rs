@@ -1,4 +1,4 @@
-//! Where other gateways were seen to fail with PiecesOS, row by row, and what Evermoor does there.
+//! The situations in which other gateways failed with PiecesOS, and what Evermoor does in each.
 
 mod calls;
 mod connections;
@@ -19,12 +19,12 @@ use tokio::time::timeout;
 
 use super::{connected, editor, gateway, remember, until_app};
 
-/// Has PiecesOS remember something, and says all that was answered.
+/// Has PiecesOS store a memory, and returns the whole result.
 async fn whole_answer(editor: &mut Editor, words: &str) -> Value {
     editor.call("create_pieces_memory", &json!({ "summary": words })).await
 }
 
-/// Whether an editor was told, as an error, that nobody knows whether the call ran.
+/// Whether the answer is an error that says that the outcome is unknown.
 fn is_unknown(said: &Value) -> bool {
     said["isError"] == true && said["_meta"][META_KEY]["outcome"] == "unknown"
 }
@@ -38,19 +38,20 @@ async fn tools(editor: &mut Editor) -> Vec<String> {
 
 const ITS_OWN: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
 
-/// What an editor of PiecesOS is told unasked.
+/// The notification stream of an editor of PiecesOS.
 async fn news(gateway: &Gateway) -> Events {
     let wire = Wire::to(gateway, "/mcp/pieces").initialized("2025-11-25", json!({})).await;
     wire.listen(None).await
 }
 
-/// Waits until somebody is told that the tools changed.
+/// Waits for a notification that the tools changed.
 async fn until_told(news: &mut Events) {
     let (_, told) = news.next().await.expect("the stream goes on");
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
-/// Has PiecesOS announce its tools until somebody is told: who does not listen at the moment is not.
+/// Has PiecesOS announce its tools until the editor is notified, because the gateway may miss
+/// announcements while it reconnects.
 async fn announce_until_told(pieces: &Pieces, news: &mut Events) {
     let announcing = async {
         loop {

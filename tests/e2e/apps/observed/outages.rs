@@ -1,4 +1,4 @@
-//! Times when PiecesOS is away: calls wait, lists stay, and nothing runs twice.
+//! Outages of PiecesOS: calls are held, lists stay, and nothing runs twice.
 
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::pieces::Flap;
@@ -7,7 +7,7 @@ use evermoor_tests::oracle;
 use super::*;
 
 #[tokio::test]
-async fn one_that_aborts_and_is_back_on_its_port_costs_no_call_and_no_list() {
+async fn a_crash_and_return_on_the_same_port_loses_no_call_and_no_list() {
     let scene = Scene::new();
     let (mut pieces, gateway) = connected(&scene, "restart = \"never\"\n").await;
     let (port, mut editor) = (pieces.port(), editor(&gateway).await);
@@ -21,7 +21,7 @@ async fn one_that_aborts_and_is_back_on_its_port_costs_no_call_and_no_list() {
 }
 
 #[tokio::test]
-async fn a_call_to_one_that_is_not_up_yet_waits_for_it() {
+async fn a_call_before_it_has_started_is_held() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;
@@ -32,7 +32,7 @@ async fn a_call_to_one_that_is_not_up_yet_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_call_to_one_that_is_half_up_waits_until_it_is_up() {
+async fn a_call_while_it_is_starting_is_held() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     pieces.alter(|settings| settings.half_up = true);
@@ -55,10 +55,10 @@ async fn while_it_flaps_every_call_is_answered_honestly_and_runs_at_most_once() 
     let mut editor = editor(&gateway).await;
     pieces.launch().await;
     let mut number = 0;
-    while pieces.lives() < 7 {
+    while pieces.starts() < 7 {
         let nonce = format!("call {number}");
         let answer = editor.attempt("create_pieces_memory", &nonce).await;
-        assert_eq!(oracle::lie(&nonce, &answer, pieces.ledger.executions(&nonce)), None);
+        assert_eq!(oracle::contradiction(&nonce, &answer, pieces.ledger.executions(&nonce)), None);
         number += 1;
     }
     let last = editor.attempt("create_pieces_memory", "last").await;

@@ -1,4 +1,4 @@
-//! A PiecesOS that takes what it is asked and does not answer.
+//! A PiecesOS that accepts requests and does not answer.
 
 use evermoor_tests::fakes::pieces::Area;
 
@@ -17,11 +17,11 @@ async fn mcp_that_hangs_while_health_is_good_is_noticed_and_its_tools_stay() {
     assert_eq!(tools(&mut editor).await, ITS_OWN);
     pieces.tell(Fault::Behave).await;
     assert_eq!(remember(&mut editor, "after").await, "after");
-    assert_eq!((pieces.lives(), pieces.ledger.executions("after")), (1, 1));
+    assert_eq!((pieces.starts(), pieces.ledger.executions("after")), (1, 1));
 }
 
 #[tokio::test]
-async fn a_list_that_it_does_not_answer_is_answered_from_memory() {
+async fn an_unanswered_list_is_answered_from_the_cache() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
@@ -31,7 +31,7 @@ async fn a_list_that_it_does_not_answer_is_answered_from_memory() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn while_it_is_frozen_the_gateway_answers_and_after_that_calls_are_good() {
+async fn while_it_is_frozen_the_gateway_answers_and_afterwards_calls_succeed() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, OFTEN).await;
     let (mut one, mut all) = (editor(&gateway).await, gateway.editor("/mcp").await);
@@ -43,5 +43,5 @@ async fn while_it_is_frozen_the_gateway_answers_and_after_that_calls_are_good() 
     assert_eq!(tools(&mut one).await, ITS_OWN);
     pieces.thaw();
     assert_eq!(remember(&mut one, "after").await, "after");
-    assert_eq!((pieces.lives(), pieces.ledger.executions("after")), (1, 1));
+    assert_eq!((pieces.starts(), pieces.ledger.executions("after")), (1, 1));
 }

@@ -1,4 +1,4 @@
-//! The same through the control API, as the dashboard does it.
+//! Editor setup through the control API, as the dashboard does it.
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;

@@ -1,4 +1,4 @@
-//! Killed at any moment, an editor's file is either old or new.
+//! If setup is killed at any moment, an editor's file is either old or new.
 
 use std::time::Duration;
 

@@ -1,4 +1,9 @@
-//! `evermoor setup`: the editors of a machine are connected, and nothing else of theirs changes.
+//! `evermoor setup`: connects the editors on a machine and changes nothing else in their files.
+//!
+//! - [`products`]: real editors, after setup
+//! - [`projects`]: project files
+//! - [`api`]: setup through the control API
+//! - [`killed`]: setup interrupted at any moment
 
 mod api;
 mod killed;
@@ -15,7 +20,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A machine with some editors on it.
+/// A machine with several editors.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
     machine.write(".config/zed/settings.json", SETTINGS);
@@ -126,7 +131,7 @@ async fn a_wrong_name_is_answered_with_the_right_one() {
 }
 
 #[tokio::test]
-async fn without_a_gateway_the_entry_leads_to_the_configured_address() {
+async fn without_a_gateway_the_entry_has_the_configured_address() {
     let scene = Scene::new();
     let address = format!("127.0.0.1:{}", free_port());
     scene.configure(&format!("listen = \"{address}\""), &[]);

@@ -1,4 +1,4 @@
-//! Real products, each after `evermoor setup` did the writing.
+//! Real editors, after `evermoor setup` wrote their configuration.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn claude() -> PathBuf {
     folder().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
 }
 
-/// What Claude Code says of our entry, which it tries.
+/// Claude Code's status of our entry. It connects to find out.
 async fn claude_says(machine: &Machine) -> String {
     let listed = machine.said(&claude(), &["mcp", "list"]).await;
     listed.lines().find(|line| line.starts_with("evermoor:")).unwrap_or_default().to_owned()

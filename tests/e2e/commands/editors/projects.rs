@@ -1,4 +1,4 @@
-//! Servers of projects: taken over, pointed at Evermoor, and put back from anywhere.
+//! Servers in project files: imported, pointed at Evermoor, and restored from any folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::text;
 
-/// A person with servers of their own, of single projects, and of the project of this folder.
+/// A person with servers in their own files, in project files, and in the current project.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
     let (here, other) = (machine.project.display().to_string(), other(scene));
@@ -63,7 +63,7 @@ async fn import(machine: &Machine, arguments: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
+async fn servers_in_project_files_are_imported_and_restored() {
     let scene = Scene::new();
     let machine = machine(&scene);
     let before = everything(&machine);
@@ -98,7 +98,7 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
 }
 
 #[tokio::test]
-async fn what_an_import_pointed_is_put_back_by_uninstalling_though_a_person_wrote_since() {
+async fn uninstalling_restores_imported_entries_even_in_files_edited_since() {
     let scene = Scene::new();
     let machine = machine(&scene);
     import(&machine, &["--point"]).await;

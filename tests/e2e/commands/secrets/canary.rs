@@ -1,4 +1,4 @@
-//! Nobody sees a secret: not in logs, answers, files or lists of processes, however it was written.
+//! Secrets do not leak into logs, answers, files or process lists, however they were configured.
 
 use super::*;
 use std::fmt::Write as _;
@@ -12,13 +12,13 @@ use evermoor_tests::scene::wait::until;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// One for each way that a secret takes, and none the beginning of another.
+/// One secret for each way to configure one. None is a prefix of another.
 const HEADER: &str = "hQ7-canary-4f9a1c77e2b0";
 const ADDRESS: &str = "aZ3+canary/81d06be5c3f2";
 const VARIABLE: &str = "vK9_canary_c25e7f10ab94";
 
-/// A server that repeats the credentials which it refuses, in all the ways that servers do.
-async fn gossip() -> (String, tokio::task::JoinHandle<()>) {
+/// A server that echoes the credentials it refuses, in all the ways servers do.
+async fn echoing_server() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let refuse = |headers: HeaderMap, request: Request| async move {
@@ -33,7 +33,7 @@ async fn gossip() -> (String, tokio::task::JoinHandle<()>) {
     (url, serving)
 }
 
-/// A text as others write it down.
+/// A text in the encodings that other programs may use for it.
 fn written(text: &str) -> Vec<String> {
     let hex = text.bytes().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -60,8 +60,8 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(group).collect()
 }
 
-/// What must not be found anywhere: each secret, its first eight characters, and each as others
-/// would write it, alone and behind one and two other bytes.
+/// What must not be found anywhere: each secret, its first eight characters, and its encodings,
+/// alone and after one or two other bytes.
 fn traces() -> Vec<String> {
     let mut traces = Vec::new();
     for secret in [HEADER, ADDRESS, VARIABLE] {
@@ -75,12 +75,12 @@ fn traces() -> Vec<String> {
     traces
 }
 
-/// Everything that was said and that anybody could read, with where.
+/// Everything that anybody could read, with its source.
 #[derive(Default)]
-struct Witness(Vec<(String, Vec<u8>)>);
+struct Collected(Vec<(String, Vec<u8>)>);
 
-impl Witness {
-    fn heard(&mut self, place: &str, content: impl Into<Vec<u8>>) {
+impl Collected {
+    fn add(&mut self, place: &str, content: impl Into<Vec<u8>>) {
         self.0.push((place.to_owned(), content.into()));
     }
 
@@ -90,7 +90,7 @@ impl Witness {
             if path.is_dir() {
                 self.read(&path);
             } else if let Ok(content) = std::fs::read(&path) {
-                self.heard(&path.display().to_string(), content);
+                self.add(&path.display().to_string(), content);
             }
         }
     }
@@ -98,11 +98,11 @@ impl Witness {
     fn command_lines(&mut self) {
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            self.heard(&entry.path().display().to_string(), line);
+            self.add(&entry.path().display().to_string(), line);
         }
     }
 
-    fn saw_nothing(&self) {
+    fn assert_no_trace(&self) {
         for (place, content) in &self.0 {
             for trace in traces() {
                 let found = content.windows(trace.len()).any(|part| part == trace.as_bytes());
@@ -118,7 +118,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     let (scene, keyring) = (Scene::new(), Keyring::start().await);
     let home = scene.home();
     let upstream = scene.upstream("good").await;
-    let (gossip, _serving) = gossip().await;
+    let (echoing, _serving) = echoing_server().await;
     for (name, value) in [("header", HEADER), ("address", ADDRESS), ("variable", VARIABLE)] {
         done(&home, &keyring, &["secret", "set", name], value).await;
     }
@@ -126,7 +126,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
         "echo \"Error: bad token $TOKEN, in Base64 $(printf %s \"x$TOKEN\" | base64)\" >&2; exit 1";
     let entries = format!(
         "[upstreams.good]\nurl = {:?}\nheaders.Authorization = \"Bearer ${{keyring:header}}\"\n\
-         [upstreams.gossip]\nurl = \"{gossip}?key=${{keyring:address}}\"\n\
+         [upstreams.echoing]\nurl = \"{echoing}?key=${{keyring:address}}\"\n\
          headers.Authorization = \"Bearer ${{keyring:header}}\"\n\
          [upstreams.gone]\nurl = \"http://127.0.0.1:1/${{keyring:address}}/mcp\"\n\
          [upstreams.tells]\ncommand = \"/bin/sh\"\nargs = [\"-c\", {tells:?}]\n\
@@ -142,8 +142,8 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     });
     let gateway = Gateway::started(process, &home).await;
     gateway.until_connected("good").await;
-    let mut witness = Witness::default();
-    let refused = gateway.until_down("gossip").await;
+    let mut collected = Collected::default();
+    let refused = gateway.until_down("echoing").await;
     assert!(failure(&refused).what.contains("[secret]"), "{refused:?}");
     let ended = |it: &UpstreamStatus| matches!(&it.link, UpstreamState::Down { failure, .. } if failure.what.contains("bad token [secret]"));
     gateway.until("tells", ended).await;
@@ -152,39 +152,39 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
         std::fs::read_to_string(&log).unwrap().contains("stderr: Error: bad token")
     })
     .await;
-    witness.command_lines();
+    collected.command_lines();
 
-    for upstream in ["gossip", "gone", "tells", "good"] {
+    for upstream in ["echoing", "gone", "tells", "good"] {
         let mut editor = gateway.editor(&format!("/mcp/{upstream}")).await;
         let told = editor.call("record", &json!({ "nonce": "canary" })).await;
-        witness.heard(&format!("a call of {upstream}"), told.to_string());
+        collected.add(&format!("a call of {upstream}"), told.to_string());
     }
     for path in
         ["/api/status", "/api/incidents", "/api/incidents?format=markdown", "/api/editors", "/"]
     {
         let request = http().get(format!("{}{path}", gateway.origin));
         let answer = request.bearer_auth(&gateway.control_token).send().await.unwrap();
-        witness.heard(path, answer.bytes().await.unwrap().to_vec());
+        collected.add(path, answer.bytes().await.unwrap().to_vec());
     }
     let mut states = gateway.states().await;
-    witness.heard("/api/events", serde_json::to_vec(&states.next().await).unwrap());
+    collected.add("/api/events", serde_json::to_vec(&states.next().await).unwrap());
     drop(states);
     let commands: [&[&str]; 4] =
         [&["status"], &["incidents"], &["incidents", "--markdown"], &["secret", "list"]];
     for command in commands {
         let said = evermoor(&home, &keyring, command, "").await;
-        witness.heard(&command.join(" "), [said.stdout, said.stderr].concat());
+        collected.add(&command.join(" "), [said.stdout, said.stderr].concat());
     }
     stop(gateway).await;
-    // History, catalogs, logs, runtime files, and what else a gateway leaves.
-    witness.read(&home);
-    witness.heard("the log", std::fs::read(log).unwrap());
-    let names: Vec<&str> = witness.0.iter().map(|(place, _)| place.as_str()).collect();
+    // The history, catalogs, logs, runtime files, and everything else a gateway leaves.
+    collected.read(&home);
+    collected.add("the log", std::fs::read(log).unwrap());
+    let names: Vec<&str> = collected.0.iter().map(|(place, _)| place.as_str()).collect();
     assert!(names.iter().any(|name| name.ends_with("history.sqlite")), "{names:?}");
-    witness.saw_nothing();
+    collected.assert_no_trace();
 }
 
-/// Ends it as a person would, so that everything is written.
+/// Stops the gateway as a person would, so that everything is written to disk.
 async fn stop(mut gateway: Gateway) {
     let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();

@@ -1,5 +1,5 @@
-//! The servers that editors have become upstreams, their secrets go to the keychain, and all of it
-//! can be undone.
+//! Importing servers from editors: they become upstreams, their secrets move to the keychain, and
+//! all of it can be undone.
 
 use super::*;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 const TOKEN: &str = "ghp_5b1e9c07a3d24f68canary";
 
-/// A person with two editors, which know the same server and one more each.
+/// A person with two editors that share one server and have one more each.
 struct Person {
     scene: Scene,
     cursor: PathBuf,

@@ -1,4 +1,8 @@
-//! Secrets: in the keychain of a real session, used by upstreams, and seen by nobody.
+//! Secrets: stored in a real session's keychain, used by upstreams, and never leaked.
+//!
+//! - [`states`]: a keychain that is open, locked, silent or missing
+//! - [`import`]: servers with secrets, imported from editors
+//! - [`canary`]: a search for leaked secrets
 
 mod canary;
 mod import;
@@ -14,20 +18,20 @@ use evermoor_tests::desktop::Keyring;
 use evermoor_tests::gateway::Gateway;
 use tokio::io::AsyncWriteExt as _;
 
-/// Runs a command of a person in the session of a keyring, with this on its standard input.
+/// Runs a command in the session of a keyring, with this standard input.
 async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> Output {
     let mut command = evermoor_tests::scene::programs::evermoor(home);
     command.args(arguments).env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
     command.stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A command that wants no input may have ended.
+    // A command that reads no input may have exited.
     let _ = stdin.write_all(input.as_bytes()).await;
     drop(stdin);
     child.wait_with_output().await.unwrap()
 }
 
-/// The same, for a command that works. What it printed.
+/// The output of a command, which must succeed.
 async fn done(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> String {
     let output = evermoor(home, keyring, arguments, input).await;
     let said = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

@@ -1,4 +1,4 @@
-//! What is seen of a keychain that is open, locked, silent or not there.
+//! What people see of a keychain that is open, locked, silent or missing.
 
 use super::*;
 use evermoor_core::failure::Code;
@@ -52,7 +52,7 @@ async fn a_secret_is_set_used_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn a_locked_keychain_is_said_delays_nobody_else_and_is_used_as_soon_as_it_is_open() {
+async fn a_locked_keychain_is_reported_delays_no_other_upstream_and_is_used_once_unlocked() {
     let (scene, mut keyring) = (Scene::new(), Keyring::start().await);
     let (needs, needs_not) = (scene.upstream("needs").await, scene.upstream("free").await);
     done(&scene.home(), &keyring, &["secret", "set", "key"], "value-of-key").await;
@@ -84,7 +84,7 @@ async fn a_locked_keychain_is_said_delays_nobody_else_and_is_used_as_soon_as_it_
 }
 
 #[tokio::test]
-async fn without_a_keychain_that_is_said_and_nothing_is_kept_anywhere_else() {
+async fn a_missing_keychain_is_reported_and_secrets_are_stored_nowhere_else() {
     let (scene, mut keyring) = (Scene::new(), Keyring::absent().await);
     let upstream = scene.upstream("notes").await;
     let home = scene.home();
@@ -100,18 +100,18 @@ async fn without_a_keychain_that_is_said_and_nothing_is_kept_anywhere_else() {
     let gateway = gateway(&scene, &keyring, &entry).await;
     let down = gateway.until_down("notes").await;
     assert_eq!(failure(&down).code, Code::KeychainMissing);
-    // It is seen when it comes, though it was not there when the gateway started.
+    // The gateway notices a secret service that starts after it.
     keyring.unlock().await;
     done(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
     gateway.until_connected("notes").await;
 }
 
 #[tokio::test]
-async fn a_keychain_that_never_answers_is_said_within_its_limit() {
+async fn a_keychain_that_does_not_answer_is_reported_within_its_time_limit() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let socket = scene.path("bus");
-    // Whoever connects waits for a word that never comes.
+    // Connections are accepted by the system and never answered.
     let _silent = UnixListener::bind(&socket).unwrap();
     let address = format!("unix:path={}", socket.display());
     scene.write(
@@ -157,7 +157,7 @@ async fn a_machine_without_a_desktop_takes_secrets_from_files_and_variables() {
 }
 
 #[tokio::test]
-async fn a_value_that_cannot_be_hidden_is_said_to_be_so() {
+async fn a_value_too_short_to_redact_is_reported() {
     let (scene, keyring) = (Scene::new(), Keyring::start().await);
     let set = evermoor(&scene.home(), &keyring, &["secret", "set", "pin"], "1234\n").await;
     let said = String::from_utf8(set.stderr).unwrap();
@@ -169,7 +169,7 @@ async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept(
     let (scene, keyring) = (Scene::new(), Keyring::start().await);
     let home = scene.path("person");
     std::fs::create_dir_all(&home).unwrap();
-    // The person's own Evermoor, and not one in a folder of its own.
+    // The person's default Evermoor, without `EVERMOOR_HOME`.
     let typed = async |arguments: &[&str], input: &str| {
         let mut command = command(built("evermoor"));
         command.env("HOME", &home).args(arguments).kill_on_drop(true);

@@ -1,5 +1,5 @@
-//! The suite as the server, and Evermoor as the client of it, on behalf of an editor that knows sessions
-//! alone.
+//! The suite as the server and Evermoor as its client, on behalf of an editor that only supports
+//! sessions.
 
 use evermoor_tests::conformance::{Client, try_client};
 
@@ -11,41 +11,41 @@ async fn conforms(scenario: &str) {
 }
 
 #[tokio::test]
-async fn a_server_with_sessions_is_greeted_as_it_wants() {
+async fn the_handshake_with_a_session_server_conforms() {
     conforms("initialize").await;
 }
 
 #[tokio::test]
-async fn a_tool_is_called_as_a_server_with_sessions_wants() {
+async fn a_call_to_a_session_server_conforms() {
     conforms("tools_call").await;
 }
 
 #[tokio::test]
-async fn a_stream_that_a_server_ended_is_taken_up_again_when_it_says() {
+async fn a_stream_that_the_server_ended_is_resumed_after_the_requested_time() {
     conforms("sse-retry").await;
 }
 
 #[tokio::test]
-async fn a_request_says_who_asks_and_in_which_revision() {
+async fn a_request_names_the_client_and_the_protocol_version() {
     conforms("request-metadata").await;
 }
 
 #[tokio::test]
-async fn a_request_says_in_its_headers_what_it_is_about() {
+async fn a_request_names_its_method_and_target_in_headers() {
     conforms("http-standard-headers").await;
 }
 
 #[tokio::test]
-async fn parameters_are_repeated_in_headers_as_a_tool_wants() {
+async fn parameters_are_repeated_in_the_headers_that_a_tool_names() {
     conforms("http-custom-headers").await;
 }
 
 #[tokio::test]
-async fn what_a_server_needs_is_brought_with_its_own_state() {
+async fn required_input_is_sent_with_the_servers_state() {
     conforms("sep-2322-client-request-state").await;
 }
 
 #[tokio::test]
-async fn a_schema_reaches_the_editor_as_it_is() {
+async fn a_schema_reaches_the_editor_unchanged() {
     conforms("json-schema-2020-12-preservation").await;
 }

@@ -1,28 +1,31 @@
-//! What the gateway does not pass on of what a server can do, each on purpose.
+//! What the gateway deliberately does not pass on.
 
-/// The checks that pass directly and not through the gateway: which comparison, the scenario, the
-/// check. A check leaves this list when it passes; none may come in.
+/// The checks that pass directly but not through the gateway: comparison, scenario, check. A check
+/// leaves this list when it passes; none may be added.
 pub(super) const LOST: &[&str] = &[
-    // Whoever sends an Origin is a web page, and pages are turned away.
+    // A request with an Origin comes from a web page, and web pages are refused.
     "2025-11-25 dns-rebinding-protection localhost-host-valid-accepted",
     "2026-07-28 dns-rebinding-protection localhost-host-valid-accepted",
     "legacy dns-rebinding-protection localhost-host-valid-accepted",
-    // An answer that is the first thing to come is plain JSON, however the server sent it.
+    // If nothing precedes an answer, the gateway sends it as plain JSON, however the server sent
+    // it.
     "2025-11-25 server-sse-multiple-streams server-sse-streams-functional",
     "legacy server-sse-multiple-streams server-sse-streams-functional",
-    // A server that closes its stream in the middle of a call is polled by the gateway, not by the
-    // editor, which sees one answer.
+    // If a server closes its stream in the middle of a call, the gateway polls it. The editor sees
+    // one answer.
     "2025-11-25 server-sse-polling server-sse-disconnect-resume",
     "2025-11-25 server-sse-polling server-sse-priming-event",
     "2025-11-25 server-sse-polling server-sse-retry-field",
     "legacy server-sse-polling server-sse-disconnect-resume",
     "legacy server-sse-polling server-sse-priming-event",
     "legacy server-sse-polling server-sse-retry-field",
-    // The same, when the suite speaks 2026-07-28 and the server knows sessions alone.
+    // The same, when the suite speaks 2026-07-28 and the server only supports sessions.
     "bridged dns-rebinding-protection localhost-host-valid-accepted",
-    // A question of a session has no name, and these look for one that the server has chosen.
+    // A request to the client has no name in a session, and these checks look for the name that the
+    // server chose.
     "bridged input-required-result-basic-elicitation sep-2322-elicitation-complete",
     "bridged input-required-result-basic-elicitation sep-2322-elicitation-incomplete",
-    // This one brings three answers before anything was asked. Which is meant, only a name could say.
+    // This check sends three answers before anything was asked. Only a name could say which one is
+    // meant.
     "bridged input-required-result-ignore-extra-params sep-2322-ignore-unexpected-params",
 ];

@@ -1,5 +1,8 @@
 //! The conformance suite, directly against a server and through the gateway: the gateway may lose
-//! nothing on the way. `npm run conformance` shows the same to a person.
+//! nothing. `npm run conformance` prints the same comparison.
+//!
+//! - [`client`]: the gateway as a client of the suite
+//! - [`lost`]: the accepted losses
 
 mod client;
 mod lost;
@@ -69,8 +72,8 @@ fn session(revision: SessionVersion) -> Era {
     Era::Only(ProtocolVersion::Session(revision))
 }
 
-/// The suite looks for this one news a fixed time after it asked, and on a busy machine misses it,
-/// without any gateway too.
+/// The suite waits a fixed time for this notification and misses it on a busy machine, even without
+/// a gateway.
 const UNSURE: &str = "server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription";
 
 async fn compare(case: &str, requirements: Requirements, era: Era) {
@@ -82,7 +85,7 @@ async fn compare(case: &str, requirements: Requirements, era: Era) {
 fn judge(case: &str, direct: &Findings, through: &Findings) {
     println!("{case}directly: {}", direct.count());
     println!("{case}through the gateway: {}", through.count());
-    // The fixture lacks the extension for tasks, which no revision requires.
+    // The fixture has no tasks extension, which no version requires.
     let counts = |check: &&str| !check.starts_with("tasks-") && *check != UNSURE;
     let lacking: Vec<_> = direct.failed().filter(counts).collect();
     assert!(lacking.is_empty(), "the fixture itself is at fault: {lacking:?}");

@@ -1,4 +1,4 @@
-//! What happens on the way: resets, cuts, silence and slowness.
+//! Network faults: resets, cuts, silence and slowness.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use evermoor_tests::network::proxy::Fault;
 use super::{Play, is_not_sent, is_unknown, timed};
 
 #[tokio::test]
-async fn a_call_refused_at_the_door_is_held_and_runs_once_when_the_door_opens() {
+async fn a_call_during_refused_connections_is_held_and_runs_once_when_they_are_accepted() {
     let mut play = Play::new().await;
     play.proxy.set(Fault::Refuse).await;
     play.gateway.until_down("notes").await;
     let (answer, ()) = tokio::join!(play.editor.attempt("record", "held"), play.proxy.heal());
-    play.believe("held", &answer);
+    play.check("held", &answer);
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
 }
 
 #[tokio::test]
-async fn a_door_that_stays_closed_ends_the_hold_with_nothing_executed() {
+async fn a_hold_ends_with_nothing_executed_while_connections_are_refused() {
     let mut play = Play::with("hold = 1", "").await;
     play.proxy.set(Fault::Refuse).await;
     let answer = play.record("never").await;
@@ -30,7 +30,7 @@ async fn a_door_that_stays_closed_ends_the_hold_with_nothing_executed() {
 async fn a_connection_reset_before_the_request_is_read_executes_nothing_and_the_next_call_works() {
     let mut play = Play::with("hold = 3", "").await;
     for round in 0..10 {
-        // A gateway that was cut off has no connection left that it could use instead.
+        // After the cut the gateway has no other connection to use.
         play.proxy.set(Fault::Refuse).await;
         play.gateway.until_down("notes").await;
         play.proxy.heal().await;
@@ -48,14 +48,14 @@ async fn a_connection_reset_before_the_request_is_read_executes_nothing_and_the_
         };
         drop(call);
         println!("{nonce}: {:?} after {} resets", answer.why(), play.proxy.resets() - before);
-        play.believe(&nonce, &answer);
+        play.check(&nonce, &answer);
         play.proxy.heal().await;
         play.works(&format!("after {round}")).await;
     }
 }
 
 #[tokio::test]
-async fn every_idle_connection_reset_costs_nobody_a_call() {
+async fn resetting_every_idle_connection_loses_no_call() {
     let mut play = Play::new().await;
     for round in 0..10 {
         play.works(&format!("warm {round}")).await;
@@ -78,7 +78,7 @@ async fn a_reset_after_the_request_was_read_is_unknown_and_never_repeated() {
 }
 
 #[tokio::test]
-async fn a_request_swallowed_on_the_way_is_unknown_although_nothing_ran() {
+async fn a_request_lost_in_the_network_is_unknown_although_nothing_ran() {
     let mut play = Play::new().await;
     play.proxy.set_on("tools/call", Fault::ResetUnforwarded).await;
     let answer = play.record("swallowed").await;
@@ -142,7 +142,7 @@ async fn a_black_hole_for_everything_is_noticed_although_nobody_calls() {
 }
 
 #[tokio::test]
-async fn connections_that_went_silent_cost_at_most_the_call_that_used_one() {
+async fn silent_connections_lose_at_most_the_calls_that_use_them() {
     let mut play = Play::with("", "call_timeout = 2").await;
     play.works("warm").await;
     play.proxy.set(Fault::HalfOpen).await;
@@ -154,16 +154,17 @@ async fn connections_that_went_silent_cost_at_most_the_call_that_used_one() {
 #[tokio::test]
 async fn a_call_over_a_connection_that_goes_silent_is_ended_by_the_keepalive() {
     let mut play = Play::with("", "keepalive_interval = 1").await;
-    // A call is given 45 s before its upstream is taken for dead.
+    // A call gets 45 s before its upstream counts as dead.
     play.editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(play.editor.attempt("hang", "silent"), async {
         play.proxy.until_read("silent").await;
-        // It has answered during the call, so that it is not one that does one thing at a time.
+        // It has answered a ping during the call, so it is not a server that does one thing at a
+        // time.
         let pings = play.proxy.forwarded("\"ping\"");
         play.proxy.until_forwarded("\"ping\"", pings + 2).await;
         play.proxy.set(Fault::Blackhole).await;
     });
-    play.believe("silent", &answer);
+    play.check("silent", &answer);
     assert_eq!(answer.why().0, -33011, "{answer:?}");
     play.proxy.heal().await;
     play.works("after").await;
@@ -189,14 +190,14 @@ async fn a_reply_that_drips_is_waited_for_and_others_overtake_it() {
         timed(other.attempt("record", "quickly")).await
     };
     let ((slow, slow_took), (quick, quick_took)) = tokio::join!(dripping, overtaking);
-    play.believe("slowly", &slow);
-    play.believe("quickly", &quick);
+    play.check("slowly", &slow);
+    play.check("quickly", &quick);
     assert_eq!((&slow.verdict, &quick.verdict), (&Verdict::Done, &Verdict::Done));
     assert!(quick_took < slow_took, "{quick_took:?} {slow_took:?}");
 }
 
 #[tokio::test]
-async fn headers_that_never_end_are_given_up_as_unknown() {
+async fn endless_headers_are_aborted_as_unknown() {
     let mut play = Play::with("", "call_timeout = 2").await;
     play.proxy.set_on("tools/call", Fault::Drip(1)).await;
     let answer = play.record("endless").await;

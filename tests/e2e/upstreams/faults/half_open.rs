@@ -1,6 +1,6 @@
-//! Connections of which one side knows nothing any more: nobody says goodbye, and nothing arrives.
+//! Half-open connections: the peer is gone, no FIN arrives, and nothing else does either.
 //!
-//! A stream of events is the connection that lives longest, so it is the one that this happens to.
+//! An event stream is the longest-lived connection, so it is the one most often affected.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use evermoor_tests::network::proxy::{Fault, Proxy};
 
 use super::is_unknown;
 
-/// A server with a stream of events behind a proxy, and a gateway that is connected to it.
+/// A server with an event stream behind a proxy, and a gateway connected to it.
 struct Stream {
     server: EventsServer,
     proxy: Proxy,
@@ -49,7 +49,7 @@ async fn a_stream_that_went_silent_is_found_although_nobody_calls() {
 async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknown() {
     let stream = Stream::new("keepalive_interval = 1").await;
     let mut editor = stream.gateway.editor("/mcp/notes").await;
-    // A call is given 45 s before its upstream is taken for dead.
+    // A call gets 45 s before its upstream counts as dead.
     editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(editor.attempt("hang", "silent"), async {
         stream.server.until_asked("tools/call", 1).await;
@@ -61,17 +61,17 @@ async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknow
     stream.works("after").await;
 }
 
-/// A process that was stopped sees what one on a machine that slept sees: time that it did not live
-/// through, and connections that nobody answers.
+/// A stopped process sees the same as one on a sleeping machine: a jump in time, and connections
+/// that nobody answers.
 #[cfg(unix)]
 #[tokio::test]
-async fn after_a_sleep_a_stream_is_looked_at_and_replaced_once() {
+async fn after_a_sleep_a_stream_is_checked_and_replaced_once() {
     use rustix::process::{Pid, Signal, kill_process};
     let stream = Stream::new("").await;
     let pid = i32::try_from(stream.gateway.process.pid()).ok().and_then(Pid::from_raw).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
     stream.proxy.set(Fault::HalfOpen).await;
-    // The length of the night.
+    // The length of the sleep.
     tokio::time::sleep(Duration::from_secs(8)).await;
     kill_process(pid, Signal::CONT).unwrap();
     stream.server.until_asked("GET", 2).await;

@@ -1,4 +1,4 @@
-//! Upstreams that are there but do not get as far as being usable.
+//! Upstreams that accept connections but fail before they are usable.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Play, is_not_sent, timed};
 
-/// Takes the upstream away, starts it anew with orders, and lets the gateway find it.
+/// Kills the upstream, starts it again with orders, and lets the gateway find it.
 async fn comes_back_with(play: &mut Play, orders: &[(&str, Act)]) {
     play.proxy.set(Fault::Refuse).await;
     play.gateway.until_down("notes").await;
@@ -22,14 +22,14 @@ async fn comes_back_with(play: &mut Play, orders: &[(&str, Act)]) {
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_is_given_up_and_made_again() {
+async fn a_hanging_handshake_is_aborted_and_retried() {
     let mut play = Play::new().await;
     comes_back_with(&mut play, &[("initialize", Act::Hang)]).await;
     play.works("after the hang").await;
 }
 
 #[tokio::test]
-async fn a_list_that_hangs_after_a_reconnect_is_given_up_and_asked_for_again() {
+async fn a_list_that_hangs_after_a_reconnect_is_aborted_and_retried() {
     let mut play = Play::new().await;
     comes_back_with(&mut play, &[("tools/list", Act::Hang)]).await;
     play.works("after the hang").await;
@@ -60,7 +60,7 @@ async fn an_upstream_that_never_answers_its_handshake_keeps_no_editor_waiting() 
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_refused_is_made_again_until_it_is_not() {
+async fn a_refused_handshake_is_retried_until_it_succeeds() {
     let mut play = Play::new().await;
     for status in [500, 502, 503, 404, 429] {
         comes_back_with(&mut play, &[("initialize", Act::refuse(status))]).await;
@@ -69,7 +69,7 @@ async fn a_handshake_that_is_refused_is_made_again_until_it_is_not() {
 }
 
 #[tokio::test]
-async fn a_tool_that_came_with_a_restart_is_listed_and_the_session_goes_on() {
+async fn a_tool_added_by_a_restart_is_listed_and_the_session_continues() {
     let mut play = Play::new().await;
     play.proxy.set(Fault::Refuse).await;
     play.gateway.until_down("notes").await;

@@ -1,9 +1,14 @@
-//! The fault matrix, row by row: what breaks, what the editor is told, and what really ran.
+//! The fault matrix: what breaks, what the editor sees, and what was executed.
+//!
+//! - [`connections`], [`half_open`]: the network
+//! - [`signals`]: killed and frozen processes
+//! - [`handshakes`], [`sessions`], [`statuses`], [`replies`]: servers that answer wrongly
+//! - [`many_calls`]: too many calls
 
 mod connections;
 mod half_open;
 mod handshakes;
-mod many_servers;
+mod many_calls;
 mod replies;
 mod sessions;
 #[cfg(unix)]
@@ -21,7 +26,7 @@ use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::oracle;
 use tokio::time::Instant;
 
-/// An upstream, a proxy that can break the way to it, a gateway, and an editor with a session.
+/// An upstream, a proxy that can break its connections, a gateway, and an editor with a session.
 struct Play {
     upstream: Upstream,
     proxy: Proxy,
@@ -35,12 +40,12 @@ impl Play {
         Self::with("", "").await
     }
 
-    /// With settings of the gateway and of the upstream.
+    /// With settings for the gateway and the upstream.
     async fn with(gateway: &str, upstream: &str) -> Self {
         Self::start(gateway, upstream, true).await
     }
 
-    /// Without the proxy: the gateway sees the upstream's own socket.
+    /// Without the proxy: the gateway connects to the upstream's own socket.
     #[cfg(unix)]
     async fn direct(gateway: &str, upstream: &str) -> Self {
         Self::start(gateway, upstream, false).await
@@ -57,27 +62,28 @@ impl Play {
         Self { upstream, proxy, gateway, editor, _scene: scene }
     }
 
-    /// Calls `record`, which must not be repeated, and holds the answer against the ledger.
+    /// Calls `record`, which must not be repeated, and checks the answer against the ledger.
     async fn record(&mut self, nonce: &str) -> Answer {
         let answer = self.editor.attempt("record", nonce).await;
-        self.believe(nonce, &answer);
+        self.check(nonce, &answer);
         answer
     }
 
-    /// Calls `record` and expects that nothing is wrong.
+    /// Calls `record`, which must succeed.
     async fn works(&mut self, nonce: &str) {
         let answer = self.record(nonce).await;
         assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
     }
 
-    /// Holds an answer against the ledger of now.
-    fn believe(&self, nonce: &str, answer: &Answer) {
-        let lie = oracle::lie(nonce, answer, self.upstream.ledger.executions(nonce));
-        assert_eq!(lie, None);
+    /// Checks an answer against the current ledger.
+    fn check(&self, nonce: &str, answer: &Answer) {
+        let contradiction =
+            oracle::contradiction(nonce, answer, self.upstream.ledger.executions(nonce));
+        assert_eq!(contradiction, None);
     }
 }
 
-/// What a future came to, and how long it took.
+/// The output of a future, and how long it took.
 async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
     let began = Instant::now();
     let value = future.await;

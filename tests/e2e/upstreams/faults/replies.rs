@@ -1,12 +1,11 @@
-//! Replies that nobody should have to read.
+//! Malformed and unusual replies.
 
 use evermoor_tests::editor::answer::{Answer, Verdict};
 use evermoor_tests::fakes::upstream::script::{Act, Reply};
 
 use super::Play;
 
-/// The answer to a call that was replied to in this way; the next call must work over the same
-/// connection.
+/// The answer to a call with this reply. The next call must succeed over the same connection.
 async fn replied(reply: Reply) -> (Play, Answer) {
     let mut play = Play::new().await;
     play.upstream.next(1, "tools/call", Act::Reply(reply)).await;
@@ -29,22 +28,22 @@ async fn is_fine(reply: Reply) {
 }
 
 #[tokio::test]
-async fn half_a_json_text_is_no_reply() {
+async fn truncated_json_is_not_a_reply() {
     is_malformed(Reply::Malformed).await;
 }
 
 #[tokio::test]
-async fn a_reply_with_result_and_error_is_no_reply() {
+async fn a_reply_with_result_and_error_is_not_a_reply() {
     is_malformed(Reply::Both).await;
 }
 
 #[tokio::test]
-async fn a_reply_to_another_request_is_no_reply() {
+async fn a_reply_to_another_request_is_not_a_reply() {
     is_malformed(Reply::WrongId).await;
 }
 
 #[tokio::test]
-async fn a_reply_to_another_request_on_the_stream_is_passed_over() {
+async fn a_reply_to_another_request_on_the_stream_is_skipped() {
     is_fine(Reply::WrongIdFirst).await;
 }
 
@@ -54,17 +53,17 @@ async fn a_second_reply_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_no_utf8_is_no_reply() {
+async fn invalid_utf8_is_not_a_reply() {
     is_malformed(Reply::InvalidUtf8).await;
 }
 
 #[tokio::test]
-async fn a_nul_inside_a_reply_is_no_reply() {
+async fn a_reply_with_a_nul_byte_is_not_a_reply() {
     is_malformed(Reply::Nul).await;
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_passed_over() {
+async fn a_byte_order_mark_is_skipped() {
     is_fine(Reply::Bom).await;
 }
 
@@ -74,7 +73,7 @@ async fn lines_that_end_in_carriage_returns_are_read() {
 }
 
 #[tokio::test]
-async fn absurd_wishes_for_reconnection_change_nothing() {
+async fn absurd_retry_values_change_nothing() {
     is_fine(Reply::Retry).await;
 }
 
@@ -84,7 +83,7 @@ async fn a_reply_in_chunks_is_read() {
 }
 
 #[tokio::test]
-async fn a_flood_of_comments_is_read_over() {
+async fn a_flood_of_comments_is_skipped() {
     is_fine(Reply::Comments(40)).await;
 }
 
@@ -101,7 +100,7 @@ async fn a_stream_that_ends_inside_its_reply_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_stream_with_an_event_id_that_ends_early_is_taken_up_again() {
+async fn a_stream_with_an_event_id_that_ends_early_is_resumed() {
     let (_, answer) = replied(Reply::Resumable).await;
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
 }
@@ -118,12 +117,12 @@ async fn a_stream_cut_inside_a_chunk_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_too_large_is_told_to_have_run() {
+async fn an_oversized_reply_is_reported_as_executed() {
     is_too_large(Reply::Huge(128)).await;
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_is_told_to_have_run() {
+async fn an_oversized_event_is_reported_as_executed() {
     is_too_large(Reply::HugeEvent(128)).await;
 }
 
@@ -135,14 +134,14 @@ async fn is_too_large(reply: Reply) {
 }
 
 #[tokio::test]
-async fn a_comment_without_end_is_given_up() {
+async fn an_endless_comment_is_aborted() {
     let (play, answer) = replied(Reply::LongComment(128)).await;
     assert_bounded(&play);
     let (code, _) = answer.why();
     assert!([-33010, -33020, -33021].contains(&code), "{answer:?}");
 }
 
-/// The gateway never held more than twice the largest reply, and itself.
+/// The gateway never used more memory than twice the largest reply plus its own.
 fn assert_bounded(play: &Play) {
     let status = format!("/proc/{}/status", play.gateway.process.pid());
     let Ok(status) = std::fs::read_to_string(status) else { return };

@@ -9,17 +9,17 @@ use tokio::task::JoinSet;
 use super::{Play, is_not_sent, timed};
 
 #[tokio::test]
-async fn a_session_forgotten_with_404_is_made_anew_and_the_call_runs_once() {
+async fn a_session_lost_with_404_is_renewed_and_the_call_runs_once() {
     a_forgotten_session_is_made_anew(Forgotten::NotFound).await;
 }
 
 #[tokio::test]
-async fn a_session_forgotten_with_400_is_made_anew_and_the_call_runs_once() {
+async fn a_session_lost_with_400_is_renewed_and_the_call_runs_once() {
     a_forgotten_session_is_made_anew(Forgotten::BadRequest).await;
 }
 
 #[tokio::test]
-async fn a_session_forgotten_with_410_is_made_anew_and_the_call_runs_once() {
+async fn a_session_lost_with_410_is_renewed_and_the_call_runs_once() {
     a_forgotten_session_is_made_anew(Forgotten::Gone).await;
 }
 
@@ -33,7 +33,7 @@ async fn a_forgotten_session_is_made_anew(style: Forgotten) {
 }
 
 #[tokio::test]
-async fn a_session_forgotten_is_made_anew_for_a_read_too() {
+async fn a_lost_session_is_renewed_for_a_read_too() {
     let mut play = Play::new().await;
     for style in [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone] {
         play.upstream.forget(style).await;
@@ -57,14 +57,14 @@ async fn many_calls_on_a_forgotten_session_share_one_new_session_and_each_runs_o
         calls.spawn(async move { (editor.attempt("record", &nonce).await, nonce) });
     }
     for (answer, nonce) in calls.join_all().await {
-        play.believe(&nonce, &answer);
+        play.check(&nonce, &answer);
         assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
     }
     assert_eq!(play.upstream.asked("initialize").await, 2, "one session was made anew");
 }
 
 #[tokio::test]
-async fn an_upstream_that_forgets_every_session_at_once_is_not_asked_for_ever() {
+async fn an_upstream_that_loses_every_session_at_once_is_not_retried_forever() {
     let mut play = Play::with("hold = 20", "").await;
     let before = play.upstream.asked("initialize").await;
     play.upstream.always("tools/call", Act::refuse(404)).await;

@@ -1,4 +1,4 @@
-//! Real signals against a real process: killed and frozen upstreams.
+//! Real signals to a real process: killed and frozen upstreams.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn an_upstream_killed_while_idle_is_noticed_keeps_its_tools_and_its_next_c
     assert_eq!(listed["tools"][0]["name"], "record");
     let (answer, ()) =
         tokio::join!(play.editor.attempt("record", "held"), play.upstream.start_again());
-    play.believe("held", &answer);
+    play.check("held", &answer);
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
 }
 
@@ -34,7 +34,7 @@ async fn an_upstream_killed_during_a_call_makes_it_unknown_at_once_and_it_is_not
     assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
     play.upstream.start_again().await;
     play.works("after").await;
-    play.believe("cut", &answer);
+    play.check("cut", &answer);
     assert!(is_unknown(&answer), "{answer:?}");
     assert_eq!(play.upstream.ledger.executions("cut"), 1);
     assert_eq!(answer.why(), (-33012, "upstream_crashed"), "{answer:?}");
@@ -57,11 +57,11 @@ async fn a_call_to_a_frozen_upstream_ends_at_its_limit_and_its_late_reply_reache
     let mut play = Play::direct("", "call_timeout = 2").await;
     play.upstream.freeze();
     let answer = play.editor.attempt("record", "frozen").await;
-    play.believe("frozen", &answer);
+    play.check("frozen", &answer);
     assert_eq!(answer.why().0, -33011, "{answer:?}");
     play.upstream.thaw();
     play.works("after").await;
-    play.believe("frozen", &answer);
+    play.check("frozen", &answer);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_call_held_while_the_upstream_is_frozen_runs_once_when_it_goes_on() {
     let upstream = &play.upstream;
     let (answer, ()) =
         tokio::join!(play.editor.attempt("record", "held"), async { upstream.thaw() });
-    play.believe("held", &answer);
+    play.check("held", &answer);
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
 }
 
@@ -105,7 +105,7 @@ async fn twenty_kills_in_a_row_lose_and_double_nothing() {
         let nonce = format!("kill {round}");
         let (answer, ()) =
             tokio::join!(play.editor.attempt("record", &nonce), play.upstream.start_again());
-        play.believe(&nonce, &answer);
+        play.check(&nonce, &answer);
         assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
     }
 }

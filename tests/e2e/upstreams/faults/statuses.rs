@@ -1,4 +1,4 @@
-//! Upstreams, and what lies before them, that answer with a status instead of a reply.
+//! Upstreams and intermediaries that answer with an HTTP error status.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use evermoor_tests::fakes::upstream::script::Act;
 use super::{Play, is_not_sent, timed};
 
 #[tokio::test]
-async fn a_storm_of_500_is_relayed_answer_by_answer_and_ends_with_the_storm() {
+async fn each_status_500_is_relayed_until_the_server_recovers() {
     let mut play = Play::new().await;
     play.upstream.always("tools/call", Act::refuse(500)).await;
     for round in 0..50 {
@@ -22,7 +22,7 @@ async fn a_storm_of_500_is_relayed_answer_by_answer_and_ends_with_the_storm() {
 }
 
 #[tokio::test]
-async fn a_call_lost_by_something_in_between_is_unknown() {
+async fn a_call_lost_by_an_intermediary_is_unknown() {
     let mut play = Play::new().await;
     for status in [502, 504] {
         play.upstream.next(1, "tools/call", Act::refuse(status)).await;
@@ -33,7 +33,7 @@ async fn a_call_lost_by_something_in_between_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_read_lost_by_something_in_between_is_tried_again() {
+async fn a_read_lost_by_an_intermediary_is_retried() {
     let mut play = Play::new().await;
     for status in [502, 504] {
         let uri = format!("note:{status}");
@@ -44,7 +44,7 @@ async fn a_read_lost_by_something_in_between_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_read_that_is_always_lost_is_tried_three_times_and_no_more() {
+async fn a_read_that_is_always_lost_is_tried_three_times() {
     let mut play = Play::new().await;
     play.upstream.always("resources/read", Act::refuse(502)).await;
     let answer = play.editor.read("note:lost").await;
@@ -53,7 +53,7 @@ async fn a_read_that_is_always_lost_is_tried_three_times_and_no_more() {
 }
 
 #[tokio::test]
-async fn too_many_requests_are_sent_again_after_the_seconds_that_were_asked_for() {
+async fn a_429_is_retried_after_the_given_seconds() {
     let mut play = Play::new().await;
     play.upstream.next(1, "tools/call", Act::refuse_until(429, "2")).await;
     let (answer, took) = timed(play.record("patient")).await;
@@ -63,9 +63,9 @@ async fn too_many_requests_are_sent_again_after_the_seconds_that_were_asked_for(
 }
 
 #[tokio::test]
-async fn too_many_requests_are_sent_again_at_the_date_that_was_asked_for() {
+async fn a_429_is_retried_at_the_given_date() {
     let mut play = Play::new().await;
-    // A date has no fractions of a second, so three seconds ahead are at least two.
+    // An HTTP date has no fractions of a second, so three seconds ahead are at least two.
     let date = http_date(clock::now() + Duration::from_secs(3));
     play.upstream.next(1, "tools/call", Act::refuse_until(429, &date)).await;
     let (answer, took) = timed(play.record("patient")).await;
@@ -74,7 +74,7 @@ async fn too_many_requests_are_sent_again_at_the_date_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_wait_that_does_not_fit_is_told_at_once_with_its_length() {
+async fn a_retry_delay_longer_than_the_hold_is_reported_at_once() {
     let mut play = Play::with("hold = 15", "").await;
     play.upstream.always("tools/call", Act::refuse_until(429, "99999")).await;
     let (answer, took) = timed(play.record("too long")).await;
@@ -86,7 +86,7 @@ async fn a_wait_that_does_not_fit_is_told_at_once_with_its_length() {
 }
 
 #[tokio::test]
-async fn a_wait_that_nobody_can_read_becomes_a_short_one() {
+async fn an_unreadable_retry_delay_becomes_a_short_one() {
     let mut play = Play::new().await;
     for garbage in ["soon", "-1", "1e9", "Thu, 32 Foo 2026"] {
         play.upstream.next(1, "tools/call", Act::refuse_until(429, garbage)).await;
@@ -95,7 +95,7 @@ async fn a_wait_that_nobody_can_read_becomes_a_short_one() {
 }
 
 #[tokio::test]
-async fn a_call_refused_for_lack_of_service_is_relayed_and_not_repeated() {
+async fn a_call_refused_with_503_is_relayed_and_not_repeated() {
     let mut play = Play::new().await;
     play.upstream.always("tools/call", Act::refuse_until(503, "1")).await;
     let answer = play.record("unlikely").await;
@@ -108,7 +108,7 @@ async fn a_call_refused_for_lack_of_service_is_relayed_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_read_refused_for_lack_of_service_is_sent_again_after_the_wait() {
+async fn a_read_refused_with_503_is_retried_after_the_delay() {
     let mut play = Play::new().await;
     play.upstream.next(2, "resources/read", Act::refuse_until(503, "1")).await;
     let (answer, took) = timed(play.editor.read("note:later")).await;
@@ -121,7 +121,7 @@ async fn a_read_refused_for_lack_of_service_is_sent_again_after_the_wait() {
 }
 
 #[tokio::test]
-async fn a_call_that_wants_credentials_is_not_executed_says_so_and_makes_no_loop() {
+async fn a_call_that_needs_credentials_is_not_executed_and_not_retried() {
     let mut play = Play::new().await;
     play.upstream.always("tools/call", Act::refuse(401)).await;
     let answer = play.record("who are you").await;
@@ -132,7 +132,7 @@ async fn a_call_that_wants_credentials_is_not_executed_says_so_and_makes_no_loop
 }
 
 #[tokio::test]
-async fn an_upstream_that_wants_credentials_from_the_start_is_shown_as_such() {
+async fn an_upstream_that_needs_credentials_from_the_start_is_shown_as_such() {
     let mut play = Play::with("hold = 1", "").await;
     play.upstream.always("initialize", Act::refuse(401)).await;
     play.upstream.always("tools/call", Act::refuse(404)).await;
@@ -154,7 +154,7 @@ async fn any_other_refusal_is_the_upstreams_answer_and_the_connection_stays() {
     assert_eq!(play.upstream.asked("initialize").await, 1);
 }
 
-/// A date as HTTP writes it.
+/// A date in HTTP format.
 fn http_date(time: SystemTime) -> String {
     let text = humantime::format_rfc3339_seconds(time).to_string();
     let (date, clock) = text.trim_end_matches('Z').split_once('T').unwrap();

@@ -1,4 +1,5 @@
-//! An editor of one revision: it asks in the words of its revision, and answers what it is asked.
+//! An editor of one MCP version: it sends requests in its version, and answers the server's
+//! requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,19 +9,19 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::line::{Door, Line};
+use super::connection::{Connection, Route};
 
 const META: &str = "io.modelcontextprotocol/";
 
 pub(crate) struct Editor {
     pub(crate) spoken: ProtocolVersion,
-    line: Line,
+    connection: Connection,
     number: u64,
-    /// What was asked, to ask it again with what was needed.
+    /// Sent requests, to be repeated with the input they need.
     sent: HashMap<u64, (String, Value)>,
     answers: HashMap<u64, Value>,
     heard: VecDeque<Value>,
-    /// What it was asked itself, in order.
+    /// The requests it received, in order.
     pub(crate) questions: Vec<Value>,
 }
 
@@ -29,20 +30,20 @@ impl Editor {
         gateway: &Gateway,
         upstream: &str,
         spoken: ProtocolVersion,
-        door: Door,
+        route: Route,
     ) -> Self {
-        let line = match door {
-            Door::Sse => Line::sse(gateway, upstream).await,
-            Door::Http => Line::http(gateway, upstream, spoken, able(spoken)).await,
-            Door::Shim => Line::shim(gateway, upstream),
+        let connection = match route {
+            Route::Sse => Connection::sse(gateway, upstream).await,
+            Route::Http => Connection::http(gateway, upstream, spoken, capabilities(spoken)).await,
+            Route::Shim => Connection::shim(gateway, upstream),
         };
         let (sent, answers, heard) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let questions = Vec::new();
-        let mut editor = Self { spoken, line, number: 0, sent, answers, heard, questions };
-        if door != Door::Http && !spoken.is_stateless() {
+        let mut editor = Self { spoken, connection, number: 0, sent, answers, heard, questions };
+        if route != Route::Http && !spoken.is_stateless() {
             let params = json!({
                 "protocolVersion": spoken.as_str(),
-                "capabilities": able(spoken),
+                "capabilities": capabilities(spoken),
                 "clientInfo": { "name": "matrix", "version": "1" },
             });
             let introduced = editor.ask("initialize", params).await;
@@ -52,22 +53,22 @@ impl Editor {
         editor
     }
 
-    /// Sends a request. Its number is for [`answer`](Self::answer).
+    /// Sends a request and returns its id for [`answer`](Self::answer).
     pub(crate) async fn begin(&mut self, method: &str, params: Value) -> u64 {
         self.number += 1;
         let mut worded = params.clone();
         if self.spoken.is_stateless() {
             worded["_meta"][format!("{META}protocolVersion")] = self.spoken.as_str().into();
-            worded["_meta"][format!("{META}clientCapabilities")] = able(self.spoken);
+            worded["_meta"][format!("{META}clientCapabilities")] = capabilities(self.spoken);
             let client = json!({ "name": "matrix", "version": "1" });
             worded["_meta"][format!("{META}clientInfo")] = client;
         }
         self.sent.insert(self.number, (method.to_owned(), params));
-        self.line.send(&request(self.number, method, worded)).await;
+        self.connection.send(&request(self.number, method, worded)).await;
         self.number
     }
 
-    /// The result of a request, after everything that it needed was given.
+    /// The result of a request, after all the input it needed was given.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         let mut id = id;
         loop {
@@ -96,13 +97,13 @@ impl Editor {
         self.answer(id).await
     }
 
-    /// Calls a tool under a nonce.
+    /// Calls a tool with a nonce.
     pub(crate) async fn call(&mut self, tool: &str, nonce: &str) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": { "nonce": nonce } })).await
     }
 
-    /// The next piece of news that is wanted. Others are kept.
-    pub(crate) async fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// The next notification that satisfies `wanted`. Others are kept.
+    pub(crate) async fn receive(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(place) = self.heard.iter().position(&wanted) {
                 return self.heard.remove(place).expect("it was just seen");
@@ -111,9 +112,9 @@ impl Editor {
         }
     }
 
-    /// Wants no answer to a request any more, and says so as its revision does.
+    /// Cancels a request in the way of its version.
     pub(crate) async fn cancel(&mut self, id: u64) {
-        let closes = self.spoken.is_stateless() && self.line.hang_up(id);
+        let closes = self.spoken.is_stateless() && self.connection.hang_up(id);
         if !closes {
             self.tell("notifications/cancelled", json!({ "requestId": id })).await;
         }
@@ -121,19 +122,19 @@ impl Editor {
 
     async fn tell(&mut self, method: &str, params: Value) {
         let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        self.line.send(&told).await;
+        self.connection.send(&told).await;
     }
 
-    /// Takes the next message, whatever it is.
+    /// Handles the next message.
     async fn take(&mut self) {
-        let message = self.line.next().await;
+        let message = self.connection.next().await;
         if message.get("method").is_none() {
             let id = message["id"].as_u64();
             let id = id.unwrap_or_else(|| panic!("an answer to nothing: {message}"));
             self.answers.insert(id, message);
         } else if let Some(id) = message.get("id") {
             let told = json!({ "jsonrpc": "2.0", "id": id, "result": reply(&message) });
-            self.line.send(&told).await;
+            self.connection.send(&told).await;
             self.questions.push(message);
         } else {
             self.heard.push_back(message);
@@ -141,21 +142,21 @@ impl Editor {
     }
 }
 
-/// What an editor of a revision can be asked.
-fn able(spoken: ProtocolVersion) -> Value {
-    let mut able = json!({ "sampling": {}, "roots": {} });
+/// The capabilities of an editor of this version.
+fn capabilities(spoken: ProtocolVersion) -> Value {
+    let mut capabilities = json!({ "sampling": {}, "roots": {} });
     if spoken.knows(SessionVersion::V2025_11_25) {
-        able["elicitation"] = json!({ "form": {}, "url": {} });
+        capabilities["elicitation"] = json!({ "form": {}, "url": {} });
     } else if spoken.knows(SessionVersion::V2025_06_18) {
-        able["elicitation"] = json!({});
+        capabilities["elicitation"] = json!({});
     }
     if spoken.is_stateless() {
-        able["extensions"] = json!({ format!("{META}tasks"): {} });
+        capabilities["extensions"] = json!({ format!("{META}tasks"): {} });
     }
-    able
+    capabilities
 }
 
-/// What it answers to a question.
+/// The editor's answer to a server's request.
 pub(crate) fn reply(asked: &Value) -> Value {
     match asked["method"].as_str() {
         Some("sampling/createMessage") => {

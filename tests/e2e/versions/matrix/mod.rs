@@ -1,8 +1,12 @@
-//! Every revision of editor with every revision of server, each over every transport it has: the whole
+//! Every editor version with every server version, each over every transport it has: the whole
 //! repertoire, and the death of the server in the middle.
+//!
+//! - [`table`]: what is tried between which versions
+//! - [`repertoire`]: the steps
+//! - [`editor`], [`connection`]: an editor of one version, and its connection
 
+mod connection;
 mod editor;
-mod line;
 mod repertoire;
 mod table;
 
@@ -17,16 +21,16 @@ use evermoor_tests::gateway::Gateway;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
+use connection::Route;
 use editor::Editor;
-use line::Door;
 use repertoire::Cell;
 use table::{Feature, servers};
 
 macro_rules! editors {
-    ($($name:ident: $spoken:expr, $door:ident;)*) => {
+    ($($name:ident: $spoken:expr, $route:ident;)*) => {
         $(#[tokio::test]
         async fn $name() {
-            Box::pin(walk($spoken, Door::$door)).await;
+            Box::pin(run($spoken, Route::$route)).await;
         })*
     };
 }
@@ -44,8 +48,8 @@ editors! {
     an_editor_of_2026_07_28_over_the_shim_works_with_every_server: ProtocolVersion::Stateless, Shim;
 }
 
-/// One gateway with every server, and an editor at each.
-async fn walk(spoken: ProtocolVersion, door: Door) {
+/// One gateway with every server, and one editor for each.
+async fn run(spoken: ProtocolVersion, route: Route) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
     for (server, transport) in servers() {
@@ -55,7 +59,7 @@ async fn walk(spoken: ProtocolVersion, door: Door) {
     let entries: String = upstreams.iter().map(Upstream::entry).collect();
     let gateway = scene.gateway_of("", &entries).await;
     let cells =
-        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, door).boxed_local());
+        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, route).boxed_local());
     let outcomes = join_all(cells).await;
     let tried: usize = outcomes.iter().map(|(tried, _)| tried).sum();
     let failed: Vec<String> = outcomes.into_iter().flat_map(|(_, failed)| failed).collect();
@@ -63,16 +67,16 @@ async fn walk(spoken: ProtocolVersion, door: Door) {
     assert!(failed.is_empty(), "{holds} of {tried} hold; not:\n{}", failed.join("\n"));
 }
 
-/// How much was tried with one server, and what of it failed.
+/// How many steps were tried with one server, and which failed.
 async fn cell(
     gateway: &Gateway,
     upstream: Upstream,
     spoken: ProtocolVersion,
-    door: Door,
+    route: Route,
 ) -> (usize, Vec<String>) {
     let (server, transport) = (upstream.spoken, upstream.transport);
     gateway.until_connected(&upstream.name).await;
-    let editor = Editor::open(gateway, &upstream.name, spoken, door).await;
+    let editor = Editor::open(gateway, &upstream.name, spoken, route).await;
     let mut cell = Cell { upstream, editor };
     let (mut tried, mut failed) = (0, Vec::new());
     for feature in Feature::ALL {
@@ -82,7 +86,7 @@ async fn cell(
         tried += 1;
         if let Err(panic) = AssertUnwindSafe(cell.has(feature)).catch_unwind().await {
             failed.push(format!(
-                "{feature:?}: editor of {} ({door:?}), server of {} ({transport:?}): {}",
+                "{feature:?}: editor of {} ({route:?}), server of {} ({transport:?}): {}",
                 spoken.as_str(),
                 server.as_str(),
                 words(&*panic),
@@ -100,14 +104,14 @@ fn over(transport: Transport) -> &'static str {
     }
 }
 
-/// What was said of a failure.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 #[test]
-fn so_much_is_tried() {
+fn the_matrix_has_the_expected_size() {
     let doors = 2;
     let mut tried = 0;
     for editor in ProtocolVersion::ALL {

@@ -1,4 +1,4 @@
-//! What an editor does with a server, whichever revisions the two speak.
+//! What an editor does with a server, whatever versions the two speak.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::fakes::program::until_gone;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::editor::{Editor, reply};
 use super::table::Feature;
 
-/// An editor of one revision and a server of one revision, with the gateway between them.
+/// An editor of one version and a server of one version, with the gateway between them.
 pub(crate) struct Cell {
     pub(crate) upstream: Upstream,
     pub(crate) editor: Editor,
@@ -68,7 +68,7 @@ impl Cell {
         let result = self.editor.ask("tools/call", json!({ "name": "steps", "_meta": meta })).await;
         assert_eq!(text(&result), "stepped");
         for step in 1..=3 {
-            let told = self.editor.hear(|told| told["method"] == "notifications/progress").await;
+            let told = self.editor.receive(|told| told["method"] == "notifications/progress").await;
             let (token, seen) = (&told["params"]["progressToken"], &told["params"]["progress"]);
             assert_eq!((token, seen.as_f64()), (&json!("mine"), Some(f64::from(step))), "{told}");
         }
@@ -90,11 +90,11 @@ impl Cell {
             self.editor.ask("logging/setLevel", json!({ "level": "info" })).await;
         }
         self.editor.ask("tools/call", params).await;
-        let told = self.editor.hear(|told| told["method"] == "notifications/message").await;
+        let told = self.editor.receive(|told| told["method"] == "notifications/message").await;
         assert_eq!(told["params"]["data"], "told", "{told}");
     }
 
-    /// With what was filled in before, if both have heard of that.
+    /// With the arguments filled in before, if both versions support that.
     async fn completion(&mut self) {
         let reference = json!({ "type": "ref/prompt", "name": "greet" });
         let mut params = json!({ "ref": reference, "argument": { "name": "x", "value": "" } });
@@ -107,14 +107,14 @@ impl Cell {
         assert_eq!(result["completion"]["values"], json!([seen]));
     }
 
-    /// Stays subscribed.
+    /// The subscription stays active.
     async fn subscription(&mut self) {
         if self.editor.spoken.is_stateless() {
             let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["note:1"] });
             let params = json!({ "notifications": wanted });
             self.editor.begin("subscriptions/listen", params).await;
             let first = "notifications/subscriptions/acknowledged";
-            let told = self.editor.hear(|told| told["method"] == first).await;
+            let told = self.editor.receive(|told| told["method"] == first).await;
             assert_eq!(told["params"]["notifications"], wanted, "{told}");
         } else {
             self.editor.ask("resources/subscribe", json!({ "uri": "note:1" })).await;
@@ -123,18 +123,19 @@ impl Cell {
         self.touched("touched").await;
         self.editor.call("grow", "grown").await;
         let changed = "notifications/tools/list_changed";
-        self.editor.hear(|told| told["method"] == changed).await;
+        self.editor.receive(|told| told["method"] == changed).await;
     }
 
     async fn touched(&mut self, nonce: &str) {
         self.editor.call("touch", nonce).await;
         let updated = "notifications/resources/updated";
-        let told = self.editor.hear(|told| told["method"] == updated).await;
+        let told = self.editor.receive(|told| told["method"] == updated).await;
         assert_eq!(told["params"]["uri"], "note:1", "{told}");
     }
 
-    /// How often the server was asked for news of the resource, and for a stream to tell them on.
-    fn wishes(&self) -> (usize, usize) {
+    /// How often the server received a subscription to the resource, and a request for a
+    /// notification stream.
+    fn subscriptions(&self) -> (usize, usize) {
         let ledger = &self.upstream.ledger;
         match self.upstream.spoken.is_stateless() {
             true => (ledger.executions("listens [\"note:1\"]"), usize::MAX),
@@ -150,13 +151,14 @@ impl Cell {
 
     async fn until_subscribed(&self, before: (usize, usize)) {
         until("a subscription at the server", || {
-            let (wishes, streams) = self.wishes();
-            wishes > before.0 && (streams > before.1 || streams == usize::MAX)
+            let (subscriptions, streams) = self.subscriptions();
+            subscriptions > before.0 && (streams > before.1 || streams == usize::MAX)
         })
         .await;
     }
 
-    /// The server asks something in the middle of a call, and that same call goes on with the answer.
+    /// The server asks for input in the middle of a call, and the same call continues with the
+    /// answer.
     async fn question(&mut self, tool: &str, method: &str) {
         self.editor.questions.clear();
         let result = self.editor.call(tool, tool).await;
@@ -185,7 +187,7 @@ impl Cell {
         self.upstream.ledger.until_executed("cancelled given up").await;
     }
 
-    /// A call that became a task, which is at work.
+    /// A call that became a task and is running.
     async fn task(&mut self, nonce: &str) -> Value {
         let mut params = json!({ "name": "slow", "arguments": { "nonce": nonce } });
         if !self.editor.spoken.is_stateless() {
@@ -200,16 +202,16 @@ impl Cell {
         about
     }
 
-    /// The server dies over one call and is away for the next: nobody knows of the first, the second
-    /// is held, and what was subscribed stays so.
+    /// The server dies during one call and is down for the next. The outcome of the first is
+    /// unknown, the second is held, and the subscription survives.
     async fn kill(&mut self) {
         let params =
             |tool: &str, nonce: &str| json!({ "name": tool, "arguments": { "nonce": nonce } });
         let cut = self.editor.begin("tools/call", params("wait", "cut")).await;
         self.upstream.ledger.until_executed("cut").await;
-        let before = self.wishes();
+        let before = self.subscriptions();
         if self.upstream.transport == Transport::Stdio {
-            let life = *self.upstream.lives().last().expect("it lives");
+            let life = *self.upstream.pids().last().expect("it lives");
             let pid = Pid::from_raw(i32::try_from(life).expect("a process id"));
             kill_process(pid.expect("it lives"), Signal::KILL).expect("it is ours");
             until_gone(life).await;

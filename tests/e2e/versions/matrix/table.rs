@@ -1,10 +1,10 @@
-//! What is tried between which revisions, and what is not, each with its reason.
+//! What is tried between which versions, and what is left out, with the reason.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::fakes::single_version::Transport;
 
-/// What an editor does with a server.
+/// A step that an editor takes with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     Lists,
@@ -23,7 +23,7 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// All of them, in the order in which they are tried.
+    /// All steps, in the order in which they are tried.
     pub(crate) const ALL: [Self; 13] = [
         Self::Lists,
         Self::Call,
@@ -40,7 +40,7 @@ impl Feature {
         Self::Kill,
     ];
 
-    /// Why it is not tried between an editor and a server of these revisions.
+    /// Why a step is not tried between an editor and a server of these versions.
     pub(crate) fn left_out(
         self,
         editor: ProtocolVersion,
@@ -59,7 +59,7 @@ impl Feature {
     }
 }
 
-/// Every server: each revision over each transport that it defines.
+/// Every server: each version over each of its transports.
 pub(crate) fn servers() -> Vec<(ProtocolVersion, Transport)> {
     let of = |spoken: ProtocolVersion| {
         let oldest = spoken == ProtocolVersion::Session(SessionVersion::V2024_11_05);

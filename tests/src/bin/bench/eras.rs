@@ -1,8 +1,8 @@
-//! What it costs when an editor and its server speak different revisions, beside what it costs when they
-//! do not.
+//! Measures calls between an editor and a server of different MCP versions, next to calls where
+//! both use the same version.
 //!
-//! Each server is asked directly, in its own words, and through the gateway, in the editor's. The
-//! difference is what the gateway adds, with the translation in it.
+//! Each server is called directly in its own version, and through the gateway in the editor's
+//! version. The difference is the cost of the gateway, including the translation.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ const NEW: ProtocolVersion = ProtocolVersion::Stateless;
 const ROUNDS: usize = 10;
 const CALLS: usize = 100;
 
-/// Somebody who asks, in the words of a revision.
-struct Asker {
+/// A client that speaks one MCP version.
+struct VersionClient {
     wire: Wire,
     spoken: ProtocolVersion,
 }
 
-impl Asker {
+impl VersionClient {
     async fn new(wire: Wire, spoken: ProtocolVersion) -> Self {
         let wire = match spoken {
             ProtocolVersion::Stateless => wire,
@@ -69,9 +69,9 @@ pub(crate) async fn measure() {
     gateway.until_connected("new").await;
     say("editor      server      direct p50  through p50    added p50    added p95");
     for (editor, server) in [(OLD, &old), (NEW, &new), (OLD, &new), (NEW, &old)] {
-        let straight = Asker::new(Wire::direct(server.url()), server.spoken).await;
+        let straight = VersionClient::new(Wire::direct(server.url()), server.spoken).await;
         let path = format!("/mcp/{}", server.name);
-        let through = Asker::new(Wire::to(&gateway, &path), editor).await;
+        let through = VersionClient::new(Wire::to(&gateway, &path), editor).await;
         let (mut direct, mut bridged) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             direct.extend(straight.times().await);

@@ -1,4 +1,4 @@
-//! One call at a time, in three sizes, over each way; and many at once.
+//! Latency of single calls in three sizes over each route, and throughput of concurrent calls.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) async fn measure(upstream: &Upstream, gateway: &Gateway) {
     }
 }
 
-/// How many small calls are answered in a second.
+/// Small calls answered per second.
 pub(crate) async fn throughput(
     origin: &str,
     path: &str,

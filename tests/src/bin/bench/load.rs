@@ -1,4 +1,4 @@
-//! Many sessions, many calls, all at once: what they cost, and that every one is answered.
+//! Many sessions and many concurrent calls: what they cost, and whether every call is answered.
 
 use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::wire::{Wire, request};
@@ -26,7 +26,7 @@ fn memory(gateway: &Gateway) -> u64 {
     measure::memory(gateway.process.pid()).unwrap_or_default()
 }
 
-/// Sessions whose editors are away, and sessions whose editors are connected and silent.
+/// Sessions whose editors are disconnected, and sessions whose editors are connected but idle.
 async fn sessions(gateway: &Gateway) {
     let before = memory(gateway);
     for _ in 0..SESSIONS {
@@ -54,7 +54,7 @@ async fn calls(upstream: &Upstream, gateway: &Gateway) {
     say(&format!("gateway after {CALLS} calls    {} KiB", memory(gateway)));
 }
 
-/// As many calls as can be at the same moment, each over a connection of its own.
+/// The largest possible number of concurrent calls, each over its own connection.
 async fn at_once(upstream: &Upstream, gateway: &Gateway) {
     let began = Instant::now();
     let mut joining = JoinSet::new();

@@ -1,7 +1,7 @@
-//! `npm run bench`: what the gateway costs, side by side with no gateway, in one run. `npm run bench -- eras`
-//! measures that part alone.
+//! `npm run bench`: measures the cost of the gateway against direct connections in the same run.
+//! `npm run bench -- eras` runs only that part.
 //!
-//! Rounds alternate between the ways, so that whatever else the machine does hits all of them.
+//! Rounds alternate between the routes, so other load on the machine affects all of them equally.
 
 mod eras;
 mod latency;
@@ -16,7 +16,7 @@ use evermoor_tests::Scene;
 #[tokio::main]
 async fn main() {
     descriptors::raise_limit();
-    // All of it, or the one part that is named.
+    // Run everything, or only the named part.
     let only = std::env::args().nth(1);
     let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     if wanted("start") {

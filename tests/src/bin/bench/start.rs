@@ -1,4 +1,4 @@
-//! How long it takes from nothing to the first answer.
+//! Time from starting the gateway to the first answer.
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;

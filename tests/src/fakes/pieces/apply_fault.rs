@@ -1,55 +1,54 @@
-//! What the faults that a test tells do to a life of the fake PiecesOS.
+//! Applies the faults that a test sends to the fake PiecesOS.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::behaviour::Mood;
+use super::behaviour::Behaviour;
 use super::fault::Fault;
-use super::guardian::Line;
-use super::life::{App, Ballast, Way};
+use super::process::{App, Ballast, Exit};
 use super::settings::Settings;
+use super::test_connection::TestConnection;
 
 impl App {
-    /// Does what the test says, until the test is over.
-    pub(super) async fn obey(self: Arc<Self>, mut line: Line) {
-        while let Some(fault) = line.fault().await {
-            let way = self.suffer(fault);
-            line.done().await;
-            if let Some(way) = way {
-                let _ = self.leave.send(way);
+    /// Applies the test's faults until the test is over.
+    pub(super) async fn apply_faults(self: Arc<Self>, mut test: TestConnection) {
+        while let Some(fault) = test.fault().await {
+            let exit = self.apply(fault);
+            test.done().await;
+            if let Some(exit) = exit {
+                let _ = self.leave.send(exit);
             }
         }
-        // The test is over.
         std::process::exit(0)
     }
 
-    /// Lets a fault hold. Some end this life.
-    fn suffer(&self, fault: Fault) -> Option<Way> {
+    /// Applies a fault. Returns how the process exits, for faults that end it.
+    fn apply(&self, fault: Fault) -> Option<Exit> {
         match fault {
-            Fault::Drop => self.lines.cut(),
-            Fault::Abort => return Some(Way::Crash { next_after: None }),
-            Fault::Quit => return Some(Way::Quit),
-            Fault::Hang(area) => self.moods.set(area, Mood::Hangs),
-            Fault::Slow { area, millis } => self.moods.set(area, Mood::Slow { millis }),
+            Fault::Drop => self.connections.cut(),
+            Fault::Abort => return Some(Exit::Crash { next_after: None }),
+            Fault::Quit => return Some(Exit::Quit),
+            Fault::Hang(area) => self.behaviours.set(area, Behaviour::Hangs),
+            Fault::Slow { area, millis } => self.behaviours.set(area, Behaviour::Slow { millis }),
             Fault::Refuse { area, status, times } => {
-                self.moods.set(area, Mood::Refuses { status, times });
+                self.behaviours.set(area, Behaviour::Refuses { status, times });
             }
             Fault::LoseReplies { times } => self.lost_replies.store(times, Ordering::SeqCst),
             Fault::Move => {
                 Settings::alter(&self.folder, |settings| {
                     settings.port = Some(settings.port_after(self.port));
                 });
-                return Some(Way::Restart);
+                return Some(Exit::Restart);
             }
             Fault::Forget => self.sessions.forget(),
             Fault::Grow { bytes, for_good } => {
-                // Ones, not zeros: the system gives a page only when something is written to it.
+                // Ones, not zeros: the system only allocates a page when it is written to.
                 self.ballast.lock().push(Ballast { for_good, _bytes: vec![1; bytes] });
             }
             Fault::AnnounceTools => self.sessions.announce_tools(),
             Fault::Babble => self.sessions.babble(),
             Fault::Behave => {
-                self.moods.behave();
+                self.behaviours.behave();
                 self.lost_replies.store(0, Ordering::SeqCst);
             }
         }

@@ -1,4 +1,4 @@
-//! How each part of the fake PiecesOS behaves at the moment.
+//! How each area of the fake PiecesOS currently behaves.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use tokio::time::sleep;
 
 use super::fault::Area;
 
-/// The moods of all areas. An area without one does what it should.
-pub(super) struct Moods(watch::Sender<BTreeMap<Area, Mood>>);
+/// The behaviour of each area. Areas that are not listed work normally.
+pub(super) struct Behaviours(watch::Sender<BTreeMap<Area, Behaviour>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(super) enum Behaviour {
     Hangs,
     Slow { millis: u64 },
     Refuses { status: u16, times: Option<u32> },
 }
 
-impl Moods {
+impl Behaviours {
     pub(super) fn new() -> Self {
         Self(watch::Sender::new(BTreeMap::new()))
     }
 
-    pub(super) fn set(&self, area: Area, mood: Mood) {
-        self.0.send_modify(|moods| {
-            moods.insert(area, mood);
+    pub(super) fn set(&self, area: Area, behaviour: Behaviour) {
+        self.0.send_modify(|behaviours| {
+            behaviours.insert(area, behaviour);
         });
     }
 
@@ -34,22 +34,24 @@ impl Moods {
         self.0.send_modify(BTreeMap::clear);
     }
 
-    /// Waits as long as the area's mood wants it; an error is what it answers instead.
+    /// Waits as long as the area's behaviour requires. An error is the status to answer with.
     pub(super) async fn pass(&self, area: Area) -> Result<(), StatusCode> {
-        let mut moods = self.0.subscribe();
-        let mood = moods.borrow_and_update().get(&area).copied();
-        match mood {
+        let mut behaviours = self.0.subscribe();
+        let behaviour = behaviours.borrow_and_update().get(&area).copied();
+        match behaviour {
             None => Ok(()),
-            Some(Mood::Slow { millis }) => {
+            Some(Behaviour::Slow { millis }) => {
                 sleep(Duration::from_millis(millis)).await;
                 Ok(())
             }
-            Some(Mood::Hangs) => {
-                let free = |moods: &BTreeMap<Area, Mood>| moods.get(&area) != Some(&Mood::Hangs);
-                let _ = moods.wait_for(free).await;
+            Some(Behaviour::Hangs) => {
+                let free = |behaviours: &BTreeMap<Area, Behaviour>| {
+                    behaviours.get(&area) != Some(&Behaviour::Hangs)
+                };
+                let _ = behaviours.wait_for(free).await;
                 Ok(())
             }
-            Some(Mood::Refuses { status, times }) => {
+            Some(Behaviour::Refuses { status, times }) => {
                 self.spend(area, times);
                 Err(StatusCode::from_u16(status).expect("a status of HTTP"))
             }
@@ -58,10 +60,10 @@ impl Moods {
 
     fn spend(&self, area: Area, times: Option<u32>) {
         let Some(times) = times else { return };
-        self.0.send_modify(|moods| match moods.get_mut(&area) {
-            Some(Mood::Refuses { times: Some(left), .. }) if times > 1 => *left -= 1,
+        self.0.send_modify(|behaviours| match behaviours.get_mut(&area) {
+            Some(Behaviour::Refuses { times: Some(left), .. }) if times > 1 => *left -= 1,
             Some(_) | None => {
-                moods.remove(&area);
+                behaviours.remove(&area);
             }
         });
     }

@@ -1,4 +1,4 @@
-//! The connections to the fake PiecesOS, each of which it can close at any moment.
+//! The connections to the fake PiecesOS, which can all be closed at any moment.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -13,50 +13,50 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// All open connections.
 #[derive(Clone, Default)]
-pub(super) struct Lines(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
+pub(super) struct Connections(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
 
-/// Takes connections and remembers them.
-pub(super) struct Doorkeeper {
+/// Accepts connections and registers them.
+pub(super) struct ConnectionListener {
     pub(super) listener: TcpListener,
-    pub(super) lines: Lines,
+    pub(super) connections: Connections,
 }
 
 /// One connection.
-pub(super) struct Line {
+pub(super) struct Connection {
     stream: TcpStream,
     number: u64,
-    lines: Lines,
+    connections: Connections,
 }
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-impl Lines {
-    /// Closes every connection. The other side sees its end.
+impl Connections {
+    /// Closes every connection. The peer sees an orderly shutdown.
     pub(super) fn cut(&self) {
         for (_, stream) in self.0.lock().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    fn keep(&self, stream: TcpStream) -> io::Result<Line> {
+    fn keep(&self, stream: TcpStream) -> io::Result<Connection> {
         let stream = stream.into_std()?;
         let (copy, number) = (stream.try_clone()?, NUMBER.fetch_add(1, Ordering::Relaxed));
         self.0.lock().push((number, copy));
-        Ok(Line { stream: TcpStream::from_std(stream)?, number, lines: self.clone() })
+        Ok(Connection { stream: TcpStream::from_std(stream)?, number, connections: self.clone() })
     }
 }
 
-impl axum::serve::Listener for Doorkeeper {
-    type Io = Line;
+impl axum::serve::Listener for ConnectionListener {
+    type Io = Connection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Line, SocketAddr) {
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            // A caller that is gone before it was let in is none.
+            // Ignore a client that disconnected before it was accepted.
             if let Ok((stream, address)) = self.listener.accept().await
-                && let Ok(line) = self.lines.keep(stream)
+                && let Ok(connection) = self.connections.keep(stream)
             {
-                return (line, address);
+                return (connection, address);
             }
         }
     }
@@ -66,13 +66,13 @@ impl axum::serve::Listener for Doorkeeper {
     }
 }
 
-impl Drop for Line {
+impl Drop for Connection {
     fn drop(&mut self) {
-        self.lines.0.lock().retain(|(number, _)| *number != self.number);
+        self.connections.0.lock().retain(|(number, _)| *number != self.number);
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -82,7 +82,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,47 +1,47 @@
-//! What can go wrong with PiecesOS, as a test tells the fake.
+//! The faults that a test can inject into the fake PiecesOS.
 
 use serde::{Deserialize, Serialize};
 
-/// One fault, told while it runs. What it is told ends with its life.
+/// A fault, sent to a running process. It ends with the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// Every connection is closed; it goes on taking new ones.
+    /// Closes every connection, and keeps accepting new ones.
     Drop,
-    /// It aborts (SIGABRT), as the real one does after days.
+    /// Aborts (SIGABRT), as the real one does after days.
     Abort,
-    /// It ends as if a person had quit it.
+    /// Exits as if a person had quit it.
     Quit,
-    /// What is asked of it there is taken and not answered until it behaves.
+    /// Accepts requests in this area but does not answer until `Behave`.
     Hang(Area),
-    /// Every answer there takes this much longer.
+    /// Delays every answer in this area.
     Slow { area: Area, millis: u64 },
-    /// It answers there with this status: always, or so many times.
+    /// Answers in this area with this status, always or `times` times.
     Refuse { area: Area, status: u16, times: Option<u32> },
-    /// The next calls are executed, and their connections closed instead of an answer.
+    /// Executes the next calls and closes their connections instead of answering.
     LoseReplies { times: u32 },
-    /// It ends and comes back on another port.
+    /// Exits and comes back on another port.
     Move,
-    /// It forgets its MCP sessions; open streams stay open.
+    /// Forgets its MCP sessions; open streams stay open.
     Forget,
-    /// It takes this much memory. Optimizing gives it back, unless it is for good.
+    /// Allocates this much memory. Optimizing frees it unless `for_good` is set.
     Grow { bytes: usize, for_good: bool },
-    /// It tells everybody who listens that its tools changed.
+    /// Announces to all listeners that its tools changed.
     AnnounceTools,
-    /// It writes what is no event on every open stream.
+    /// Writes invalid data on every open stream.
     Babble,
-    /// It does again what it should; what it took of memory it keeps.
+    /// Works normally again, but keeps the memory it allocated.
     Behave,
 }
 
-/// A part of it that can fail alone.
+/// An area that can fail separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Area {
-    /// Everything that is not MCP.
+    /// Everything except MCP.
     Health,
-    /// Everything about MCP, at the level of HTTP.
+    /// All of MCP, at the HTTP level.
     Mcp,
-    /// Lists of tools: the request is taken, the answer fails.
+    /// Tool lists: the request is accepted, the answer fails.
     Lists,
-    /// Calls of tools: the request is taken and executed, the answer fails.
+    /// Tool calls: the request is accepted and executed, the answer fails.
     Calls,
 }

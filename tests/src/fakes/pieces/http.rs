@@ -1,7 +1,7 @@
-//! The HTTP surface of the fake PiecesOS: every path that Evermoor may use of the real one.
+//! The HTTP API of the fake PiecesOS: every path of the real one that Evermoor may use.
 //!
-//! Its websockets are left out, because Evermoor uses none. What it is asked to do besides MCP is
-//! written into the ledger, as the method and the path of the request.
+//! It has no websockets, because Evermoor uses none. Requests other than MCP are recorded in the
+//! ledger by method and path.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::fault::Area;
-use super::life::App;
+use super::process::App;
 use super::settings::Settings;
 use super::{sse, streamable};
 
@@ -48,7 +48,7 @@ pub(super) fn routes(app: &Arc<App>) -> Router {
 }
 
 async fn in_good_health(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match app.moods.pass(Area::Health).await {
+    match app.behaviours.pass(Area::Health).await {
         Ok(()) => next.run(request).await,
         Err(status) => status.into_response(),
     }
@@ -58,13 +58,13 @@ async fn in_mood_for_mcp(State(app): State<Arc<App>>, request: Request, next: Ne
     if app.settings().half_up {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    match app.moods.pass(Area::Mcp).await {
+    match app.behaviours.pass(Area::Mcp).await {
         Ok(()) => next.run(request).await,
         Err(status) => status.into_response(),
     }
 }
 
-/// The number behind the word is another in every life.
+/// The number after the word differs in every process.
 async fn health() -> String {
     format!("ok:{:08x}-0000-4000-8000-000000000000", std::process::id())
 }
@@ -95,7 +95,7 @@ async fn remember(State(app): State<Arc<App>>, on: bool) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// The older transport comes first, which is why its own command line uses that one.
+/// The older transport comes first, which is why PiecesOS's own command line uses it.
 async fn schema_versions(State(app): State<Arc<App>>) -> Json<Value> {
     let at = |path: &str| format!("http://localhost:{}{path}", app.port);
     Json(json!({ "iterable": [

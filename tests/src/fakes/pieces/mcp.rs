@@ -1,4 +1,4 @@
-//! What the fake PiecesOS says in MCP, whatever carries it.
+//! MCP of the fake PiecesOS, independent of the transport.
 
 use std::sync::atomic::Ordering;
 
@@ -11,13 +11,13 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use super::fault::Area;
-use super::life::App;
+use super::process::App;
 
 /// The tools of the real one.
 pub(super) const TOOLS: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
 const SERVER_ERROR: i32 = -32000;
 
-/// The one answer to a request; none if it got lost on the way.
+/// The answer to a request; `None` if the reply is to be lost.
 pub(super) async fn answer(
     app: &App,
     request: &Request,
@@ -28,7 +28,7 @@ pub(super) async fn answer(
     Some(match request.method.as_str() {
         method::INITIALIZE => Response::result(id, introduction(app, revision)),
         method::PING => Response::result(id, Raw::of(&json!({}))),
-        method::TOOLS_LIST => match app.moods.pass(Area::Lists).await {
+        method::TOOLS_LIST => match app.behaviours.pass(Area::Lists).await {
             Ok(()) => Response::result(id, tools(app)),
             Err(status) => Response::error(Some(id), SERVER_ERROR, status.as_str()),
         },
@@ -78,12 +78,12 @@ async fn call(app: &App, request: &Request, say: impl Fn(Notification) + Send) -
         let progress = json!({ "progressToken": token, "progress": 1, "total": 2 });
         say(Notification::new("notifications/progress", Some(Raw::of(&progress))));
     }
-    if let Err(status) = app.moods.pass(Area::Calls).await {
+    if let Err(status) = app.behaviours.pass(Area::Calls).await {
         return Some(Response::error(Some(id), SERVER_ERROR, status.as_str()));
     }
     let lose = |left: u32| left.checked_sub(1);
     if app.lost_replies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok() {
-        app.lines.cut();
+        app.connections.cut();
         return None;
     }
     let mut result = json!({ "content": content(words) });

@@ -1,23 +1,28 @@
-//! A fake PiecesOS: an application that nobody's gateway started, with a life of its own.
+//! A fake PiecesOS: an application that the gateway did not start and does not own.
 //!
-//! It is installed in a folder, runs as its own process, restarts itself, moves between ports, and
-//! fails in every way that was seen of the real one. However a life of it was launched, it calls
-//! its test ([`guardian`]), which tells it faults, and it ends with the test.
+//! It is installed in a folder, runs in its own process, restarts itself, moves between ports, and
+//! fails in every way the real one was seen to fail. However it is launched, it connects to its
+//! test ([`test_connection`]), receives faults from it, and exits with it.
+//!
+//! - [`fault`], [`apply_fault`], [`behaviour`]: what can go wrong
+//! - [`process`], [`test_connection`], [`connections`]: its process
+//! - [`http`], [`mcp`], [`sse`], [`streamable`], [`sessions`]: its API
+//! - [`settings`], [`ports`], [`preset`]: its configuration, and how a gateway finds it
 
 mod apply_fault;
 mod behaviour;
 mod connections;
 pub mod fault;
-pub mod guardian;
 mod http;
-pub mod life;
 mod mcp;
 pub mod ports;
 mod preset;
+pub mod process;
 mod sessions;
 pub mod settings;
 mod sse;
 mod streamable;
+pub mod test_connection;
 
 use std::path::PathBuf;
 
@@ -31,93 +36,95 @@ use crate::Scene;
 use crate::oracle::ledger::Ledger;
 use crate::scene::programs::Process;
 pub use fault::{Area, Fault};
-pub use guardian::Life;
 use ports::Range;
 pub use settings::{Flap, OnRestart, Settings};
+pub use test_connection::Instance;
 
 /// An installed PiecesOS, running or not.
 pub struct Pieces {
     pub folder: PathBuf,
     pub ledger: Ledger,
-    /// The ports it may use; nobody else does.
+    /// The ports reserved for it.
     pub range: Range,
-    lives: watch::Receiver<Vec<Life>>,
+    instances: watch::Receiver<Vec<Instance>>,
     tasks: JoinSet<()>,
 }
 
 impl Pieces {
-    /// Installs it, and does not run it.
+    /// Installs it without starting it.
     pub async fn install(scene: &Scene) -> Self {
         let (folder, range) = (scene.path("pieces"), Range::claim());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let settings = Settings {
             first_port: range.first,
-            guardian: listener.local_addr().ok(),
+            test_address: listener.local_addr().ok(),
             ..Settings::default()
         };
         settings.write(&folder);
         preset::install_program(&folder, range.first);
-        let (show, lives) = watch::channel(Vec::new());
+        let (show, instances) = watch::channel(Vec::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(guardian::receive(listener, show));
+        tasks.spawn(test_connection::receive(listener, show));
         let ledger = Ledger::at(folder.join("ledger"));
-        Self { folder, ledger, range, lives, tasks }
+        Self { folder, ledger, range, instances, tasks }
     }
 
-    /// Installs it and runs it.
+    /// Installs and starts it.
     pub async fn start(scene: &Scene) -> Self {
         let mut pieces = Self::install(scene).await;
         pieces.launch().await;
         pieces
     }
 
-    /// Launches it, as a person would, and waits until it listens.
-    pub async fn launch(&mut self) -> Life {
-        let next = self.lives() + 1;
+    /// Launches it as a person would, and waits until it listens.
+    pub async fn launch(&mut self) -> Instance {
+        let next = self.starts() + 1;
         let (program, args) = self.command();
         let mut process = Process::start(&program, |command| {
             command.args(args);
         });
-        // A parent asks how its child ended, and only then the system tells others.
+        // Reap the process: until its parent has, the system still lists it.
         self.tasks.spawn(async move { drop(process.child.wait().await) });
-        self.life(next).await
+        self.instance(next).await
     }
 
-    /// Takes it off the machine; a life that runs goes on.
+    /// Removes the program. A running process continues.
     pub fn uninstall(&self) {
         let program = preset::program(&self.folder, self.range.first);
         std::fs::remove_file(program).expect("it is installed");
     }
 
-    /// What launches it.
+    /// The command line that launches it.
     pub fn command(&self) -> (PathBuf, Vec<String>) {
         let folder = self.folder.to_str().expect("a path is text").to_owned();
         (preset::program(&self.folder, self.range.first), vec![folder])
     }
 
-    /// Changes what it is. A running life sees it at once, a port is for the next life.
+    /// Changes its settings. A running process sees the change at once; a port takes effect at the
+    /// next start.
     pub fn alter(&self, change: impl FnOnce(&mut Settings)) {
         Settings::alter(&self.folder, change);
     }
 
-    /// Tells its newest life a fault, and waits until it holds.
+    /// Injects a fault into its newest process, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         self.newest().tell(fault).await;
     }
 
     /// How often it was started.
-    pub fn lives(&self) -> usize {
-        self.lives.borrow().len()
+    pub fn starts(&self) -> usize {
+        self.instances.borrow().len()
     }
 
-    pub fn newest(&self) -> Life {
-        self.lives.borrow().last().cloned().expect("it was started")
+    pub fn newest(&self) -> Instance {
+        self.instances.borrow().last().cloned().expect("it was started")
     }
 
-    /// Its life with this number, counted from 1, as soon as it listens.
-    pub async fn life(&self, number: usize) -> Life {
-        let mut lives = self.lives.clone();
-        let lived = timeout(PATIENCE, lives.wait_for(|lives| lives.len() >= number)).await;
+    /// Its process with this number, counted from 1, once it listens.
+    pub async fn instance(&self, number: usize) -> Instance {
+        let mut instances = self.instances.clone();
+        let lived =
+            timeout(PATIENCE, instances.wait_for(|instances| instances.len() >= number)).await;
         lived.expect("it starts in time").expect("the test goes on")[number - 1].clone()
     }
 
@@ -129,35 +136,35 @@ impl Pieces {
         self.newest().port
     }
 
-    /// Where its newest life serves this path.
+    /// The URL of this path at its newest process.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port())
     }
 
-    /// Its MCP endpoint of 2024-11-05.
+    /// Its 2024-11-05 MCP endpoint.
     pub fn events_url(&self) -> String {
         self.url(sse::STREAM)
     }
 
-    /// Its MCP endpoint of 2025-03-26.
+    /// Its 2025-03-26 MCP endpoint.
     pub fn streamable_url(&self) -> String {
         self.url(streamable::PATH)
     }
 
-    /// Ends its newest life as the system would if memory ran out.
+    /// Kills its newest process, as the system does when memory runs out.
     pub async fn kill(&self) {
-        let life = self.newest();
-        evermoor_platform::process::spawn::kill(life.pid).expect("it is ours");
-        life.ended().await;
+        let instance = self.newest();
+        evermoor_platform::process::spawn::kill(instance.pid).expect("it is ours");
+        instance.ended().await;
     }
 
-    /// Freezes its newest life: the system still takes connections and bytes for it.
+    /// Freezes its newest process. The system still accepts connections and bytes for it.
     #[cfg(unix)]
     pub fn freeze(&self) {
         self.signal(rustix::process::Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     #[cfg(unix)]
     pub fn thaw(&self) {
         self.signal(rustix::process::Signal::CONT);
@@ -172,10 +179,10 @@ impl Pieces {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        // One that is frozen does not see that its test is over. While the line to a life is open,
-        // its number belongs to it.
-        for life in self.lives.borrow().iter().filter(|life| !life.has_ended()) {
-            let _ = evermoor_platform::process::spawn::kill(life.pid);
+        // A frozen process does not notice that its test is over. While its connection is open, its
+        // process id is not reused.
+        for instance in self.instances.borrow().iter().filter(|instance| !instance.has_ended()) {
+            let _ = evermoor_platform::process::spawn::kill(instance.pid);
         }
     }
 }

@@ -1,18 +1,18 @@
-//! A range of ports for one fake alone, so that tests can run beside one another.
+//! A range of ports for one fake, so that tests can run in parallel.
 
 use std::net::{Ipv4Addr, TcpListener};
 
 use super::settings::PORTS;
 
-/// A range that no other test takes while this is held.
+/// A range that is reserved while this value lives.
 #[derive(Debug)]
 pub struct Range {
     pub first: u16,
-    /// The port before the range. Whoever listens there owns the range.
+    /// The port below the range. Binding it reserves the range.
     _claim: TcpListener,
 }
 
-/// Below what systems give to outgoing connections, above what services use.
+/// Below the ephemeral ports, above the usual service ports.
 const LOWEST: u16 = 15_000;
 const BLOCKS: u16 = 480;
 
@@ -26,7 +26,7 @@ impl Range {
     fn block(number: u16) -> Option<Self> {
         let base = LOWEST + number * (PORTS + 1);
         let claim = bind(base)?;
-        // A stranger inside it would be found by a search of the range.
+        // A foreign process in the range would be found by a port scan.
         let free = (base + 1..=base + PORTS).all(|port| bind(port).is_some());
         free.then_some(Self { first: base + 1, _claim: claim })
     }

@@ -1,7 +1,7 @@
-//! The preset by which a gateway finds a fake PiecesOS, and no other one of this machine.
+//! The preset with which a gateway finds one fake PiecesOS and no other on this machine.
 //!
-//! Each fake has a range of ports and a name of its process to itself, so that tests can run beside
-//! one another. All else is as in the preset that comes with Evermoor.
+//! Each fake has its own port range and process name, so that tests can run in parallel. The rest
+//! is the preset that comes with Evermoor.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use super::{Pieces, settings};
 use crate::scene::programs::built;
 
-/// The program in this folder. Linux cuts the names of processes off after 15 bytes.
+/// The path of the program. Linux truncates process names to 15 bytes.
 pub(super) fn program(folder: &Path, first_port: u16) -> PathBuf {
     folder.join(format!("pieces-{first_port}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Puts the program there, under a name that only this fake has.
+/// Installs the program under a name that only this fake uses.
 pub(super) fn install_program(folder: &Path, first_port: u16) {
     let (built, program) = (built("fake-pieces"), program(folder, first_port));
-    // A folder for temporary files may be on another disk.
+    // Temporary files may be on another disk.
     if std::fs::hard_link(&built, &program).is_err() {
         std::fs::copy(&built, &program).expect("the fake can be installed");
     }
 }
 
 impl Pieces {
-    /// Describes this fake to the gateway in `home`, with `more` behind what is said of it.
+    /// Writes the preset to the gateway's `home`, followed by `more`.
     pub fn describe(&self, home: &Path, more: &str) {
         let (program, first) = (program(&self.folder, self.range.first), self.range.first);
         let name = program.file_name().and_then(|name| name.to_str()).expect("its name is text");

@@ -1,4 +1,4 @@
-//! The MCP sessions of the fake PiecesOS, of both transports.
+//! The MCP sessions of the fake PiecesOS, for both transports.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use evermoor_core::protocol::envelope::Notification;
 use evermoor_core::protocol::sse;
 
-/// Where events of one session are written to.
+/// The sender for the events of one session.
 pub(super) type Stream = UnboundedSender<Bytes>;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) struct Sessions(Mutex<Inner>);
 struct Inner {
     given: u64,
     known: HashMap<String, Session>,
-    /// Streams of sessions that it does not know any more.
+    /// Open streams of forgotten sessions.
     orphans: Vec<Stream>,
 }
 
@@ -33,7 +33,7 @@ impl Sessions {
     pub(super) fn open(&self, stream: Option<Stream>) -> String {
         let mut inner = self.0.lock();
         inner.given += 1;
-        // Ids of an earlier life are not known to the next.
+        // The process id keeps ids of an earlier process invalid.
         let id = format!("{}-{}", std::process::id(), inner.given);
         inner.known.insert(id.clone(), Session { shook_hands: false, stream });
         id
@@ -43,7 +43,7 @@ impl Sessions {
         self.0.lock().known.contains_key(id)
     }
 
-    /// The open stream of a session that it knows.
+    /// The open stream of a known session.
     pub(super) fn stream(&self, id: &str) -> Option<Stream> {
         let stream = self.0.lock().known.get(id)?.stream.clone();
         stream.filter(|stream| !stream.is_closed())
@@ -69,7 +69,7 @@ impl Sessions {
         self.0.lock().known.remove(id);
     }
 
-    /// Knows none of them any more. Their streams stay open.
+    /// Forgets all sessions. Their streams stay open.
     pub(super) fn forget(&self) {
         let mut inner = self.0.lock();
         let streams: Vec<_> = inner.known.drain().filter_map(|(_, one)| one.stream).collect();

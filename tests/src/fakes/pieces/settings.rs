@@ -1,57 +1,57 @@
-//! What the fake PiecesOS is at the moment: a file in its folder, read anew whenever it matters.
+//! The settings of the fake PiecesOS: a file in its folder that is read each time it is needed.
 //!
-//! The file outlives every life, so a test can alter it while nothing runs, and whoever launches
-//! the application gets the altered one.
+//! The file outlives the processes, so a test can change it while nothing runs, and the next start
+//! uses it.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// How many ports PiecesOS may use, from its first on.
+/// The number of ports PiecesOS may use, counted from its first.
 pub const PORTS: u16 = 34;
 
-/// What it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// The first port of its range. Tests give each fake a range of its own.
+    /// The first port of its range. Each fake has its own range.
     pub first_port: u16,
-    /// The port that a new life takes; without one, the first that is free.
+    /// The port to use at the next start; `None` for the first free one.
     pub port: Option<u16>,
-    /// Where the test waits for its lives. Without it, it lives for itself.
-    pub guardian: Option<SocketAddr>,
+    /// The address where the test waits for its processes; `None` for a fake without a test.
+    pub test_address: Option<SocketAddr>,
     pub version: String,
     pub signed_in: bool,
     pub long_term_memory: bool,
-    /// Tools besides its own.
+    /// Additional tools.
     pub tools: Vec<String>,
-    /// Health is good, and MCP is not there yet.
+    /// The health check passes, but MCP is not available yet.
     pub half_up: bool,
-    /// Whether a session must begin with a handshake. The real one does not ask for it.
+    /// Whether a session requires a handshake. The real one does not.
     pub strict: bool,
     pub on_restart: OnRestart,
-    /// How long a new life takes before it listens.
+    /// Delay between starting and listening.
     pub start_millis: u64,
     pub flap: Option<Flap>,
 }
 
-/// What it does when it is asked to restart.
+/// How it reacts to a restart request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnRestart {
-    /// It ends, and another life begins.
+    /// Exits, and a new process starts.
     Works,
-    /// It says no.
+    /// Refuses.
     Refuses { status: u16 },
-    /// It says yes and does nothing.
+    /// Accepts, and does nothing.
     Ignores,
-    /// The old process goes on answering health, and nothing else, for so long before it ends.
+    /// The old process keeps answering health checks, and nothing else, for this long before it
+    /// exits.
     Lingers { millis: u64 },
-    /// The new process is there, and the old one goes on answering health for good.
+    /// The new process starts, and the old one keeps answering health checks forever.
     Overlaps,
 }
 
-/// Crashes that follow one another: lives so long, with so much time between them.
+/// A series of crashes: how long each process runs, and the pause between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flap {
     pub left: u32,
@@ -64,7 +64,7 @@ impl Default for Settings {
         Self {
             first_port: 39300,
             port: None,
-            guardian: None,
+            test_address: None,
             version: "12.3.10".to_owned(),
             signed_in: true,
             long_term_memory: true,
@@ -79,7 +79,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings in this folder; the usual ones if there are none.
+    /// The settings in this folder, or the defaults.
     pub fn read(folder: &Path) -> Self {
         match std::fs::read(folder.join(FILE)) {
             Ok(content) => serde_json::from_slice(&content).expect("the settings are ours"),
@@ -93,7 +93,7 @@ impl Settings {
             .expect("the settings can be written");
     }
 
-    /// Changes what lies in this folder.
+    /// Changes the settings in this folder.
     pub fn alter(folder: &Path, change: impl FnOnce(&mut Self)) {
         let mut settings = Self::read(folder);
         change(&mut settings);
@@ -105,7 +105,7 @@ impl Settings {
         self.first_port..self.first_port + PORTS
     }
 
-    /// Another port of its range.
+    /// The next port in its range.
     pub fn port_after(&self, port: u16) -> u16 {
         let last = self.first_port + PORTS - 1;
         if port >= last { self.first_port } else { port + 1 }

@@ -1,4 +1,4 @@
-//! MCP over HTTP and server-sent events (2024-11-05), as the fake PiecesOS has it.
+//! MCP over HTTP+SSE (2024-11-05) in the fake PiecesOS.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request};
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
-use super::life::App;
 use super::mcp;
+use super::process::App;
 use super::sessions::Stream;
 
 pub(super) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";
@@ -27,7 +27,7 @@ pub(super) struct Which {
     session: String,
 }
 
-/// Opens a session: its stream begins with the address for its messages.
+/// Opens a session. The first event on its stream is the address for messages.
 pub(super) async fn open(State(app): State<Arc<App>>) -> Response {
     let (stream, events) = mpsc::unbounded_channel();
     let session = app.sessions.open(Some(stream.clone()));
@@ -36,7 +36,7 @@ pub(super) async fn open(State(app): State<Arc<App>>) -> Response {
     body(events)
 }
 
-/// Takes a message; what there is to answer goes to the stream.
+/// Accepts a message; answers go to the stream.
 pub(super) async fn take(
     State(app): State<Arc<App>>,
     Query(which): Query<Which>,
@@ -79,7 +79,7 @@ async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
     }
 }
 
-/// Events as a body that ends when nobody can write to it any more.
+/// A response body of events that ends when all senders are gone.
 pub(super) fn body(events: mpsc::UnboundedReceiver<Bytes>) -> Response {
     let events = stream::unfold(events, |mut events| async move {
         events.recv().await.map(|event| (Ok::<_, std::io::Error>(event), events))

@@ -1,4 +1,4 @@
-//! MCP over Streamable HTTP (2025-03-26), as the fake PiecesOS has it.
+//! MCP over Streamable HTTP (2025-03-26) in the fake PiecesOS.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use evermoor_core::protocol::envelope::{Message, Notification, Request, Response
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
-use super::life::App;
 use super::mcp;
+use super::process::App;
 use super::sse::body;
 
 pub(super) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";
@@ -57,7 +57,7 @@ async fn begin(app: &Arc<App>, request: &Request) -> HttpResponse {
     response
 }
 
-/// A call that wants to hear of its progress is answered with a stream, any other with JSON.
+/// A call with a progress token is answered with a stream, any other with JSON.
 async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
     let params = request.params.as_ref();
     let listens = params.and_then(|params| params.member("_meta")?.member("progressToken"));
@@ -79,7 +79,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
     body(events)
 }
 
-/// The stream of what it says unasked.
+/// The stream of server-initiated messages.
 pub(super) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> HttpResponse {
     match session(&headers) {
         None => StatusCode::BAD_REQUEST.into_response(),

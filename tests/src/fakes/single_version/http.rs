@@ -1,6 +1,6 @@
-//! Over Streamable HTTP: with sessions in 2025, and without in 2026-07-28.
+//! Streamable HTTP: with sessions in 2025, stateless in 2026-07-28.
 //!
-//! Every answer is a stream of events, in the newer revision with the headers checked against the body.
+//! Every answer is an event stream. In 2026-07-28 the headers are checked against the body.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,36 +18,40 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::server::Desk;
+use super::server::Server;
 
-/// Takes a message.
-pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
+/// Accepts a message.
+pub async fn post(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HttpResponse {
     let message = match Message::parse(&body) {
         Ok(message) => message,
         Err(rejected) => return json(StatusCode::BAD_REQUEST, &rejected.into()),
     };
     let Message::Request(request) = message else {
-        desk.hear(message);
+        server.receive(message);
         return StatusCode::ACCEPTED.into_response();
     };
-    if let Some(refusal) = refusal(&desk, &request, &headers) {
-        desk.ledger.record(&format!("refused {}", request.method));
+    if let Some(refusal) = refusal(&server, &request, &headers) {
+        server.ledger.record(&format!("refused {}", request.method));
         return refusal;
     }
-    if let Some(error) = desk.hesitation(&request) {
+    if let Some(error) = server.discover_refusal(&request) {
         let outcome = Outcome::Error(error);
         return json(StatusCode::BAD_REQUEST, &Response { id: Some(request.id), outcome });
     }
     let begins = request.method == method::INITIALIZE;
-    let (mouth, said) = mpsc::unbounded_channel::<Message>();
-    let (told, tracker) = (told(&headers), desk.work.clone());
-    let goes_on = !desk.spoken.is_stateless();
+    let (messages, said) = mpsc::unbounded_channel::<Message>();
+    let (told, tracker) = (mcp_headers(&headers), server.work.clone());
+    let goes_on = !server.spoken.is_stateless();
     let work = async move {
-        if let Some(answer) = desk.answer(request, told, mouth.clone()).await {
-            let _ = mouth.send(Message::Response(answer));
+        if let Some(answer) = server.answer(request, told, messages.clone()).await {
+            let _ = messages.send(Message::Response(answer));
         }
     };
-    // In the newer revision a client that hangs up drops the work with the stream.
+    // In 2026-07-28, a client that disconnects cancels the work together with the stream.
     let work = match goes_on {
         true => {
             tracker.spawn(work);
@@ -82,34 +86,37 @@ pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes
     response
 }
 
-/// The stream of news of 2025.
-pub async fn get(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> HttpResponse {
-    if desk.spoken.is_stateless() || !knows(&headers) {
+/// The notification stream of the 2025 versions.
+pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpResponse {
+    if server.spoken.is_stateless() || !has_known_session(&headers) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
-    let news = desk.news.subscribe();
-    desk.ledger.record("news");
-    let events = futures_util::stream::unfold((news, desk), |(mut news, desk)| async move {
-        loop {
-            let told = news.recv().await.ok()?;
-            if desk.is_wanted(&told, None) {
-                let event = sse::write(None, None, &told.to_bytes());
-                return Some((Ok::<_, Infallible>(event), (news, desk)));
+    let notifications = server.notifications.subscribe();
+    server.ledger.record("news");
+    let events = futures_util::stream::unfold(
+        (notifications, server),
+        |(mut notifications, server)| async move {
+            loop {
+                let told = notifications.recv().await.ok()?;
+                if server.is_wanted(&told, None) {
+                    let event = sse::write(None, None, &told.to_bytes());
+                    return Some((Ok::<_, Infallible>(event), (notifications, server)));
+                }
             }
-        }
-    });
+        },
+    );
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
-/// Why a request is not looked at.
-fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpResponse> {
+/// The refusal of a request with wrong headers.
+fn refusal(server: &Server, request: &Request, headers: &HeaderMap) -> Option<HttpResponse> {
     let refuse = |status: StatusCode, code: i32, why: &str| {
         Some(json(status, &Response::error(Some(request.id.clone()), code, why)))
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    match desk.spoken {
+    match server.spoken {
         ProtocolVersion::Session(_) if request.method == method::INITIALIZE => None,
-        ProtocolVersion::Session(_) if !knows(headers) => {
+        ProtocolVersion::Session(_) if !has_known_session(headers) => {
             refuse(StatusCode::BAD_REQUEST, -32000, "Bad Request: Server not initialized")
         }
         ProtocolVersion::Session(revision)
@@ -131,14 +138,14 @@ fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpRe
     }
 }
 
-/// Sessions of an earlier life are not known to the next.
-fn knows(headers: &HeaderMap) -> bool {
+/// Sessions of an earlier process are unknown.
+fn has_known_session(headers: &HeaderMap) -> bool {
     let session = headers.get("mcp-session-id").and_then(|value| value.to_str().ok());
     session == Some(&std::process::id().to_string())
 }
 
-/// The headers of MCP that a request came with.
-fn told(headers: &HeaderMap) -> Value {
+/// The MCP headers of a request.
+fn mcp_headers(headers: &HeaderMap) -> Value {
     let own = headers.iter().filter(|(name, _)| name.as_str().starts_with("mcp-"));
     let told: Map<String, Value> = own
         .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))

@@ -1,14 +1,13 @@
-//! An upstream that speaks one revision of MCP and no other, over any transport of that revision.
+//! An upstream that speaks exactly one MCP version, over any transport of that version.
 //!
-//! `era-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]` is a process; [`Upstream`] starts one. It knows its
-//! revision strictly: a request in the words of another one is refused. Every tool call is written into
-//! the ledger before it is answered.
+//! `single-version-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]` is the process; [`Upstream`]
+//! starts one. It refuses requests in any other version. Every tool call is written to the ledger
+//! before it is answered.
 //!
-//! # Layout
-//! - [`desk`]: what it knows and remembers, and its answers; [`tools`]: what its tools do
-//! - [`tasks`]: work that goes on after its call; [`words`]: results and errors in the words of its revision
-//! - [`web`], [`events`], [`pipes`]: its transports
-//! - [`upstream`]: one of them, as a test sees it
+//! - [`server`]: its state and its answers; [`tools`]: what its tools do
+//! - [`tasks`]: work that continues after its call; [`replies`]: results and errors per version
+//! - [`http`], [`sse`], [`stdio`]: its transports
+//! - [`upstream`]: the handle for tests
 
 pub mod http;
 pub mod replies;

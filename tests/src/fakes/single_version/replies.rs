@@ -1,4 +1,4 @@
-//! Results and errors in the words of either era.
+//! Results and errors in the format of each version.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub fn text(words: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": words }] })
 }
 
-/// What an upstream offers in every revision.
+/// The capabilities in every version.
 pub fn capabilities() -> Value {
     json!({
         "tools": { "listChanged": true },
@@ -36,7 +36,7 @@ pub fn discovery() -> Value {
     json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities })
 }
 
-/// A result with the marks of 2026-07-28.
+/// A result with the fields that 2026-07-28 adds.
 pub fn marked(called: &str, mut result: Value) -> Value {
     if result.get("resultType").is_none() {
         result["resultType"] = "complete".into();
@@ -51,7 +51,7 @@ pub fn marked(called: &str, mut result: Value) -> Value {
     result
 }
 
-/// What a client of 2026-07-28 says that it can do.
-pub fn abilities(params: &Value) -> Value {
+/// The capabilities that a 2026-07-28 client declares.
+pub fn client_capabilities(params: &Value) -> Value {
     params["_meta"][meta::CAPABILITIES].clone()
 }

@@ -1,4 +1,4 @@
-//! What an upstream of one revision knows and remembers, and how it answers.
+//! The state and the answers of an upstream that speaks one MCP version.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,98 +20,108 @@ use super::replies;
 use super::tasks::Tasks;
 use crate::oracle::ledger::Ledger;
 
-/// The resource that it has.
+/// Its only resource.
 pub const NOTE: &str = "note:1";
 
-/// Where an upstream says what belongs to one request.
-pub type Mouth = mpsc::UnboundedSender<Message>;
+/// Carries the messages that belong to one request.
+pub type MessageSender = mpsc::UnboundedSender<Message>;
 
-/// One upstream.
-pub struct Desk {
+/// The server, independent of the transport.
+pub struct Server {
     pub spoken: ProtocolVersion,
     pub ledger: Ledger,
-    /// What it tells to everybody.
-    pub news: broadcast::Sender<Notification>,
+    /// Notifications for all clients.
+    pub notifications: broadcast::Sender<Notification>,
     pub(super) tasks: Tasks,
-    pub(super) kept: Mutex<Kept>,
+    pub(super) client: Mutex<ClientState>,
     numbers: AtomicU64,
-    /// It refuses the first question who it is, although it lists the revision of the question.
-    hesitates: AtomicBool,
-    /// Work that goes on whoever waits for it.
+    /// Whether to refuse the first `server/discover` although the requested version is supported.
+    refuses_discover: AtomicBool,
+    /// Work that continues even if nobody waits for it.
     pub(super) work: TaskTracker,
 }
 
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct ClientState {
     pub(super) subscribed: BTreeSet<String>,
     pub(super) level: Option<String>,
-    /// A tool that it has since it was told to grow.
+    /// Whether the additional tool exists.
     pub(super) grown: bool,
     asked: HashMap<Id, oneshot::Sender<Outcome>>,
     under_way: HashMap<Id, CancellationToken>,
 }
 
-impl Desk {
+impl Server {
     pub fn new(spoken: ProtocolVersion, ledger: Ledger) -> Arc<Self> {
-        let (news, _) = broadcast::channel(64);
-        let (tasks, kept, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
-        let hesitates = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
+        let (notifications, _) = broadcast::channel(64);
+        let (tasks, client, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
+        let refuses_discover = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
         let work = TaskTracker::new();
-        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, hesitates, work })
+        Arc::new(Self {
+            spoken,
+            ledger,
+            notifications,
+            tasks,
+            client,
+            numbers,
+            refuses_discover,
+            work,
+        })
     }
 
-    /// The answer to a request, unless it was cancelled. `headers` are those it came with.
+    /// The answer to a request, unless it is cancelled. `headers` are the request's headers.
     pub async fn answer(
         self: Arc<Self>,
         request: Request,
         headers: Value,
-        mouth: Mouth,
+        messages: MessageSender,
     ) -> Option<Response> {
         let cancelled = CancellationToken::new();
-        self.kept.lock().under_way.insert(request.id.clone(), cancelled.clone());
+        self.client.lock().under_way.insert(request.id.clone(), cancelled.clone());
         let id = request.id.clone();
-        let outcome = cancelled.run_until_cancelled(self.outcome(&request, &headers, &mouth)).await;
-        self.kept.lock().under_way.remove(&id);
+        let outcome =
+            cancelled.run_until_cancelled(self.outcome(&request, &headers, &messages)).await;
+        self.client.lock().under_way.remove(&id);
         Some(Response { id: Some(id), outcome: outcome? })
     }
 
-    /// Takes a message that wants no answer.
-    pub fn hear(&self, message: Message) {
+    /// Handles a message that needs no answer.
+    pub fn receive(&self, message: Message) {
         match message {
             Message::Notification(told) if told.method == method::CANCELLED => {
                 let named = told.params.as_ref().and_then(|params| params.member("requestId"));
                 let call = named.and_then(Id::from_raw);
-                let call = call.and_then(|id| self.kept.lock().under_way.remove(&id));
+                let call = call.and_then(|id| self.client.lock().under_way.remove(&id));
                 call.inspect(CancellationToken::cancel);
             }
             Message::Response(Response { id: Some(id), outcome }) => {
-                let asked = self.kept.lock().asked.remove(&id);
+                let asked = self.client.lock().asked.remove(&id);
                 let _ = asked.map(|asked| asked.send(outcome));
             }
             Message::Notification(_) | Message::Response(_) | Message::Request(_) => {}
         }
     }
 
-    /// Asks the client, as the older revisions do.
-    pub async fn ask(&self, mouth: &Mouth, called: &str, params: Value) -> Outcome {
+    /// Sends a request to the client, as the session versions do.
+    pub async fn ask(&self, messages: &MessageSender, called: &str, params: Value) -> Outcome {
         let id = Id::number(1000 + self.numbers.fetch_add(1, Ordering::Relaxed));
         let (send, answered) = oneshot::channel();
-        self.kept.lock().asked.insert(id.clone(), send);
-        let _ = mouth.send(Request::new(id, called, Some(Raw::of(&params))).into());
+        self.client.lock().asked.insert(id.clone(), send);
+        let _ = messages.send(Request::new(id, called, Some(Raw::of(&params))).into());
         answered.await.unwrap_or_else(|_| replies::error(-32603, "nobody answered"))
     }
 
-    /// Tells everybody something.
-    pub fn tell(&self, method: &str, params: Option<Value>) {
+    /// Notifies all clients.
+    pub fn notify(&self, method: &str, params: Option<Value>) {
         let params = params.map(|params| Raw::of(&params));
-        let _ = self.news.send(Notification::new(method, params));
+        let _ = self.notifications.send(Notification::new(method, params));
     }
 
-    /// Whether somebody who asked for this hears a piece of news.
+    /// Whether a client with this subscription receives a notification.
     pub fn is_wanted(&self, told: &Notification, wanted: Option<&Value>) -> bool {
         let uri = told.params.as_ref().and_then(|params| params.text_member("uri"));
         match (wanted, uri) {
-            (None, Some(uri)) => self.kept.lock().subscribed.contains(&uri),
+            (None, Some(uri)) => self.client.lock().subscribed.contains(&uri),
             (Some(wanted), Some(uri)) => {
                 let asked = wanted["resourceSubscriptions"].as_array();
                 asked.is_some_and(|all| all.iter().any(|one| *one == uri.as_str()))
@@ -123,9 +133,9 @@ impl Desk {
         }
     }
 
-    /// The news for who listens under `id`, in 2026-07-28.
-    pub async fn listen(&self, request: &Request, mouth: &Mouth) {
-        let mut news = self.news.subscribe();
+    /// Sends notifications to a 2026-07-28 subscription.
+    pub async fn listen(&self, request: &Request, messages: &MessageSender) {
+        let mut notifications = self.notifications.subscribe();
         let wanted = replies::params(request)["notifications"].clone();
         self.ledger.record(&format!("listens {}", wanted["resourceSubscriptions"]));
         let marked = |mut params: Value| {
@@ -136,44 +146,50 @@ impl Desk {
             SUBSCRIPTIONS_ACKNOWLEDGED,
             marked(json!({ "notifications": wanted })),
         );
-        let _ = mouth.send(first.into());
-        while let Ok(told) = news.recv().await {
+        let _ = messages.send(first.into());
+        while let Ok(told) = notifications.recv().await {
             if !self.is_wanted(&told, Some(&wanted)) {
                 continue;
             }
             let params = told.params.map_or(json!({}), |params| params.read().expect("JSON"));
             let told = Notification { params: marked(params), ..told };
-            if mouth.send(told.into()).is_err() {
+            if messages.send(told.into()).is_err() {
                 return;
             }
         }
     }
 
-    /// The refusal of a server that hesitates, once.
-    pub fn hesitation(&self, request: &Request) -> Option<Raw> {
-        let hesitates = request.method == method::DISCOVER && self.spoken.is_stateless();
-        let hesitates = hesitates && self.hesitates.swap(false, Ordering::Relaxed);
+    /// The one refusal of a server that hesitates.
+    pub fn discover_refusal(&self, request: &Request) -> Option<Raw> {
+        let refuses_discover = request.method == method::DISCOVER && self.spoken.is_stateless();
+        let refuses_discover =
+            refuses_discover && self.refuses_discover.swap(false, Ordering::Relaxed);
         let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
         let error = json!({ "code": -32022, "message": "not this revision", "data": data });
-        hesitates.then(|| Raw::of(&error))
+        refuses_discover.then(|| Raw::of(&error))
     }
 
-    async fn outcome(&self, request: &Request, headers: &Value, mouth: &Mouth) -> Outcome {
+    async fn outcome(
+        &self,
+        request: &Request,
+        headers: &Value,
+        messages: &MessageSender,
+    ) -> Outcome {
         if let Some(refusal) = self.refusal(request) {
             self.ledger.record(&format!("refused {}", request.method));
             return refusal;
         }
-        if let Some(hesitation) = self.hesitation(request) {
-            return Outcome::Error(hesitation);
+        if let Some(discover_refusal) = self.discover_refusal(request) {
+            return Outcome::Error(discover_refusal);
         }
         let params = replies::params(request);
-        let done = |result: Value| Outcome::Result(self.worded(&request.method, result));
+        let done = |result: Value| Outcome::Result(self.formatted(&request.method, result));
         match request.method.as_str() {
-            method::INITIALIZE => Outcome::Result(self.introduction()),
+            method::INITIALIZE => Outcome::Result(self.initialize_result()),
             method::DISCOVER => done(replies::discovery()),
             method::PING => done(json!({})),
             method::TOOLS_LIST => done(super::tools::list(self)),
-            method::TOOLS_CALL => match self.call(request, headers, mouth).await {
+            method::TOOLS_CALL => match self.call(request, headers, messages).await {
                 Outcome::Result(result) => done(result.read().expect("JSON")),
                 error @ Outcome::Error(_) => error,
             },
@@ -201,30 +217,30 @@ impl Desk {
             method::SUBSCRIBE | method::UNSUBSCRIBE => {
                 let uri = params["uri"].as_str().unwrap_or_default().to_owned();
                 self.ledger.record(&format!("{} {uri}", request.method));
-                let mut kept = self.kept.lock();
+                let mut client = self.client.lock();
                 match request.method == method::SUBSCRIBE {
-                    true => kept.subscribed.insert(uri),
-                    false => kept.subscribed.remove(&uri),
+                    true => client.subscribed.insert(uri),
+                    false => client.subscribed.remove(&uri),
                 };
                 done(json!({}))
             }
             method::SET_LEVEL => {
                 let level = params["level"].as_str().unwrap_or_default();
                 self.ledger.record(&format!("level {level}"));
-                self.kept.lock().level = Some(level.to_owned());
+                self.client.lock().level = Some(level.to_owned());
                 done(json!({}))
             }
             method::LISTEN => {
-                self.listen(request, mouth).await;
+                self.listen(request, messages).await;
                 done(json!({}))
             }
-            called if called.starts_with("tasks/") => self.about_task(request, mouth).await,
+            called if called.starts_with("tasks/") => self.about_task(request, messages).await,
             "vendor/echo" => done(params),
             _ => replies::error(-32601, "no such method"),
         }
     }
 
-    /// Whether a request is in the words of another revision.
+    /// Refuses a request in another version.
     fn refusal(&self, request: &Request) -> Option<Outcome> {
         let said = replies::params(request)["_meta"].clone();
         let claimed = said[meta::PROTOCOL_VERSION].as_str();
@@ -254,7 +270,7 @@ impl Desk {
         }
     }
 
-    fn introduction(&self) -> Raw {
+    fn initialize_result(&self) -> Raw {
         let mut capabilities = replies::capabilities();
         if self.spoken == ProtocolVersion::Session(SessionVersion::V2025_11_25) {
             capabilities["tasks"] =
@@ -267,8 +283,8 @@ impl Desk {
         }))
     }
 
-    /// A result with the marks of its revision.
-    pub(super) fn worded(&self, called: &str, result: Value) -> Raw {
+    /// A result in the format of its version.
+    pub(super) fn formatted(&self, called: &str, result: Value) -> Raw {
         Raw::of(&match self.spoken {
             ProtocolVersion::Stateless => replies::marked(called, result),
             ProtocolVersion::Session(_) => result,
@@ -276,7 +292,7 @@ impl Desk {
     }
 }
 
-/// What is told of lists that changed.
+/// Notifications of changed lists.
 pub struct List;
 
 impl List {

@@ -1,4 +1,4 @@
-//! Over HTTP+SSE, the transport of 2024-11-05: one stream for everything, and an address to post to.
+//! HTTP+SSE, the transport of 2024-11-05: one stream for everything, and an address for posts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::sse;
 
-use super::server::{Desk, Mouth};
+use super::server::{MessageSender, Server};
 
-/// An upstream with one stream at a time.
+/// A server with one stream at a time.
 #[derive(Clone)]
-pub struct Stage {
-    pub desk: Arc<Desk>,
-    pub mouth: Arc<Mutex<Option<Mouth>>>,
+pub struct SseState {
+    pub server: Arc<Server>,
+    pub messages: Arc<Mutex<Option<MessageSender>>>,
     pub tasks: TaskTracker,
 }
 
-pub async fn open(State(stage): State<Stage>) -> HttpResponse {
-    let (mouth, mut said) = mpsc::unbounded_channel::<Message>();
-    *stage.mouth.lock() = Some(mouth.clone());
-    let mut news = stage.desk.news.subscribe();
-    let desk = Arc::clone(&stage.desk);
-    stage.tasks.spawn(async move {
-        while let Ok(told) = news.recv().await {
-            if desk.is_wanted(&told, None) && mouth.send(told.into()).is_err() {
+pub async fn open(State(state): State<SseState>) -> HttpResponse {
+    let (messages, mut said) = mpsc::unbounded_channel::<Message>();
+    *state.messages.lock() = Some(messages.clone());
+    let mut notifications = state.server.notifications.subscribe();
+    let server = Arc::clone(&state.server);
+    state.tasks.spawn(async move {
+        while let Ok(told) = notifications.recv().await {
+            if server.is_wanted(&told, None) && messages.send(told.into()).is_err() {
                 return;
             }
         }
@@ -45,18 +45,18 @@ pub async fn open(State(stage): State<Stage>) -> HttpResponse {
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
-pub async fn post(State(stage): State<Stage>, body: Bytes) -> StatusCode {
-    let Some(mouth) = stage.mouth.lock().clone() else { return StatusCode::NOT_FOUND };
+pub async fn post(State(state): State<SseState>, body: Bytes) -> StatusCode {
+    let Some(messages) = state.messages.lock().clone() else { return StatusCode::NOT_FOUND };
     match Message::parse(&body) {
         Ok(Message::Request(request)) => {
-            let desk = Arc::clone(&stage.desk);
-            stage.tasks.spawn(async move {
-                if let Some(answer) = desk.answer(request, json!({}), mouth.clone()).await {
-                    let _ = mouth.send(Message::Response(answer));
+            let server = Arc::clone(&state.server);
+            state.tasks.spawn(async move {
+                if let Some(answer) = server.answer(request, json!({}), messages.clone()).await {
+                    let _ = messages.send(Message::Response(answer));
                 }
             });
         }
-        Ok(message) => stage.desk.hear(message),
+        Ok(message) => state.server.receive(message),
         Err(_) => return StatusCode::BAD_REQUEST,
     }
     StatusCode::ACCEPTED

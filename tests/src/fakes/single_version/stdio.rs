@@ -1,4 +1,4 @@
-//! Over standard input and output.
+//! The stdio transport.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::envelope::Message;
 
-use super::server::Desk;
+use super::server::Server;
 
 /// Serves until its input ends.
-pub async fn serve(desk: Arc<Desk>) {
-    let (mouth, mut said) = mpsc::unbounded_channel::<Message>();
+pub async fn serve(server: Arc<Server>) {
+    let (messages, mut said) = mpsc::unbounded_channel::<Message>();
     let tasks = TaskTracker::new();
     tasks.spawn(async move {
         #[expect(clippy::disallowed_methods, reason = "the upstream writes the protocol to it")]
@@ -26,13 +26,13 @@ pub async fn serve(desk: Arc<Desk>) {
             }
         }
     });
-    if !desk.spoken.is_stateless() {
-        let (desk, mouth) = (Arc::clone(&desk), mouth.clone());
+    if !server.spoken.is_stateless() {
+        let (server, messages) = (Arc::clone(&server), messages.clone());
         tasks.spawn(async move {
-            let mut news = desk.news.subscribe();
-            while let Ok(told) = news.recv().await {
-                if desk.is_wanted(&told, None) {
-                    let _ = mouth.send(told.into());
+            let mut notifications = server.notifications.subscribe();
+            while let Ok(told) = notifications.recv().await {
+                if server.is_wanted(&told, None) {
+                    let _ = messages.send(told.into());
                 }
             }
         });
@@ -41,14 +41,15 @@ pub async fn serve(desk: Arc<Desk>) {
     while let Ok(Some(line)) = lines.next_line().await {
         match Message::parse(&Bytes::from(line)) {
             Ok(Message::Request(request)) => {
-                let (desk, mouth) = (Arc::clone(&desk), mouth.clone());
+                let (server, messages) = (Arc::clone(&server), messages.clone());
                 tasks.spawn(async move {
-                    if let Some(answer) = desk.answer(request, json!({}), mouth.clone()).await {
-                        let _ = mouth.send(Message::Response(answer));
+                    if let Some(answer) = server.answer(request, json!({}), messages.clone()).await
+                    {
+                        let _ = messages.send(Message::Response(answer));
                     }
                 });
             }
-            Ok(message) => desk.hear(message),
+            Ok(message) => server.receive(message),
             Err(_) => {}
         }
     }

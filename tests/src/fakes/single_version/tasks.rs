@@ -1,6 +1,7 @@
-//! Work that goes on after its call was answered, in 2025-11-25 and in the extension of 2026-07-28.
+//! Tasks, as in 2025-11-25 and in the extension of 2026-07-28.
 //!
-//! A task is over when the ledger releases its nonce. One of `slow_ask` waits for its client first.
+//! A task completes when the ledger releases its nonce. A task of `slow_ask` waits for its client
+//! first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::task::{EXTENSION, RELATED};
 
 use super::replies;
-use super::replies::{abilities, text};
-use super::server::{Desk, Mouth};
+use super::replies::{client_capabilities, text};
+use super::server::{MessageSender, Server};
 use super::tools::form;
 
 #[derive(Default)]
@@ -31,17 +32,17 @@ struct Task {
 
 const PAUSE: u64 = 20;
 
-impl Desk {
-    /// The task that a call becomes, if it does.
+impl Server {
+    /// The task for a call, if the call becomes one.
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
         let wanted = match self.spoken.is_stateless() {
-            true => abilities(params)["extensions"].get(EXTENSION).is_some(),
+            true => client_capabilities(params)["extensions"].get(EXTENSION).is_some(),
             false => params.get("task").is_some() && self.spoken.knows(SessionVersion::V2025_11_25),
         };
         if !wanted || !name.starts_with("slow") {
             return None;
         }
-        // The same id in every life, as of a server that keeps its tasks.
+        // The id is the same in every process, as in a server that persists its tasks.
         let id = format!("task-{name}-{nonce}");
         let task =
             Task { nonce: nonce.into(), asks: name == "slow_ask", answer: None, cancelled: false };
@@ -53,14 +54,14 @@ impl Desk {
         })
     }
 
-    pub(super) async fn about_task(&self, request: &Request, mouth: &Mouth) -> Outcome {
+    pub(super) async fn about_task(&self, request: &Request, messages: &MessageSender) -> Outcome {
         let params = replies::params(request);
         let id = params["taskId"].as_str().unwrap_or_default().to_owned();
         let Some(task) = self.tasks.0.lock().get(&id).cloned() else {
             return replies::error(-32602, "no such task");
         };
         let stateless = self.spoken.is_stateless();
-        let done = |result: Value| Outcome::Result(self.worded(&request.method, result));
+        let done = |result: Value| Outcome::Result(self.formatted(&request.method, result));
         match request.method.as_str() {
             method::TASKS_GET => done(self.state(&id).unwrap_or_default()),
             method::TASKS_CANCEL => {
@@ -76,7 +77,7 @@ impl Desk {
             method::TASKS_RESULT if !stateless => {
                 if task.asks && task.answer.is_none() {
                     let asked = with(form(), "_meta", json!({ RELATED: { "taskId": id } }));
-                    let answer = match self.ask(mouth, "elicitation/create", asked).await {
+                    let answer = match self.ask(messages, "elicitation/create", asked).await {
                         Outcome::Result(result) => result.read().expect("JSON"),
                         Outcome::Error(_) => json!("refused"),
                     };

@@ -1,4 +1,4 @@
-//! What the tools of an upstream of one revision do.
+//! The tools of an upstream that speaks one MCP version.
 
 use std::time::Duration;
 
@@ -10,44 +10,44 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, meta, method};
 
 use super::replies;
-use super::replies::{abilities, text};
-use super::server::{Desk, List, Mouth, NOTE};
+use super::replies::{client_capabilities, text};
+use super::server::{List, MessageSender, NOTE, Server};
 use crate::oracle::ledger::Ledger;
 
-/// A state that must come back to the byte.
+/// A request state that must come back byte for byte.
 const STATE: &str = "opaque \"\u{e9}\\/\u{2028}";
 
-/// Every tool.
+/// All tools.
 pub const NAMES: [&str; 17] = [
     "echo", "seen", "steps", "log", "wait", "ask", "link", "sample", "roots", "sign_in", "again",
     "content", "number", "touch", "grow", "slow", "slow_ask",
 ];
 
-pub fn list(desk: &Desk) -> Value {
-    let grown = desk.kept.lock().grown.then_some("grown");
-    let tools: Vec<Value> = NAMES.into_iter().chain(grown).map(|name| tool(desk, name)).collect();
+pub fn list(server: &Server) -> Value {
+    let grown = server.client.lock().grown.then_some("grown");
+    let tools: Vec<Value> = NAMES.into_iter().chain(grown).map(|name| tool(server, name)).collect();
     json!({ "tools": tools })
 }
 
-fn tool(desk: &Desk, name: &str) -> Value {
+fn tool(server: &Server, name: &str) -> Value {
     let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
     if name.starts_with("slow")
-        && desk.spoken.knows(SessionVersion::V2025_11_25)
-        && !desk.spoken.is_stateless()
+        && server.spoken.knows(SessionVersion::V2025_11_25)
+        && !server.spoken.is_stateless()
     {
         tool["execution"] = json!({ "taskSupport": "optional" });
     }
-    if name == "number" && desk.spoken.is_stateless() {
+    if name == "number" && server.spoken.is_stateless() {
         tool["outputSchema"] = json!({ "type": "number" });
     }
-    if name == "seen" && desk.spoken.is_stateless() {
+    if name == "seen" && server.spoken.is_stateless() {
         tool["inputSchema"]["properties"] =
             json!({ "region": { "type": "string", "x-mcp-header": "Region" } });
     }
     tool
 }
 
-/// A call that is being worked on, which the ledger hears of if nobody waits for its end.
+/// A running call. Dropping it records in the ledger that it was abandoned.
 struct Unfinished(Option<(Ledger, String)>);
 
 impl Drop for Unfinished {
@@ -58,8 +58,13 @@ impl Drop for Unfinished {
     }
 }
 
-impl Desk {
-    pub(super) async fn call(&self, request: &Request, headers: &Value, mouth: &Mouth) -> Outcome {
+impl Server {
+    pub(super) async fn call(
+        &self,
+        request: &Request,
+        headers: &Value,
+        messages: &MessageSender,
+    ) -> Outcome {
         let params = replies::params(request);
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let nonce = params["arguments"]["nonce"].as_str().unwrap_or(&name).to_owned();
@@ -77,7 +82,7 @@ impl Desk {
                 let token = &params["_meta"]["progressToken"];
                 for step in 1..=3 {
                     let step = json!({ "progressToken": token, "progress": step, "total": 3 });
-                    let _ = mouth
+                    let _ = messages
                         .send(Notification::new(method::PROGRESS, Some(Raw::of(&step))).into());
                 }
                 done(text("stepped"))
@@ -88,7 +93,7 @@ impl Desk {
                     !self.spoken.is_stateless() || params["_meta"].get(meta::LOG_LEVEL).is_some();
                 let told = Raw::of(&json!({ "level": level, "data": nonce }));
                 if wanted {
-                    let _ = mouth.send(Notification::new(method::LOG, Some(told)).into());
+                    let _ = messages.send(Notification::new(method::LOG, Some(told)).into());
                 }
                 done(text("logged"))
             }
@@ -100,10 +105,10 @@ impl Desk {
                 unfinished.0 = None;
                 done(text(&nonce))
             }
-            "ask" => self.needs(&params, mouth, "elicitation/create", form()).await,
-            "link" => self.needs(&params, mouth, "elicitation/create", link()).await,
-            "sample" => self.needs(&params, mouth, "sampling/createMessage", sample()).await,
-            "roots" => self.needs(&params, mouth, "roots/list", json!({})).await,
+            "ask" => self.needs(&params, messages, "elicitation/create", form()).await,
+            "link" => self.needs(&params, messages, "elicitation/create", link()).await,
+            "sample" => self.needs(&params, messages, "sampling/createMessage", sample()).await,
+            "roots" => self.needs(&params, messages, "roots/list", json!({})).await,
             "sign_in" if self.ledger.executions(&nonce) < 2 => {
                 let data = json!({ "elicitations": [link()] });
                 let error = json!({ "code": -32042, "message": "Sign in first.", "data": data });
@@ -132,23 +137,29 @@ impl Desk {
             }
             "number" => done(text("7")),
             "touch" => {
-                self.tell(method::RESOURCE_UPDATED, Some(json!({ "uri": NOTE })));
+                self.notify(method::RESOURCE_UPDATED, Some(json!({ "uri": NOTE })));
                 done(text("touched"))
             }
             "grow" => {
-                self.kept.lock().grown = true;
-                self.tell(List::TOOLS, None);
+                self.client.lock().grown = true;
+                self.notify(List::TOOLS, None);
                 done(text("grown"))
             }
             _ => replies::error(-32602, "no such tool"),
         }
     }
 
-    /// What the client answers to a question, as the text of the result.
-    async fn needs(&self, params: &Value, mouth: &Mouth, called: &str, asked: Value) -> Outcome {
+    /// Asks the client, and returns its reply as the text of the result.
+    async fn needs(
+        &self,
+        params: &Value,
+        messages: &MessageSender,
+        called: &str,
+        asked: Value,
+    ) -> Outcome {
         let answered = |answer: &Value| Outcome::Result(Raw::of(&text(&answer.to_string())));
         if !self.spoken.is_stateless() {
-            return match self.ask(mouth, called, asked).await {
+            return match self.ask(messages, called, asked).await {
                 Outcome::Result(result) => answered(&result.read().expect("JSON")),
                 Outcome::Error(error) => {
                     Outcome::Result(Raw::of(&text(&format!("refused: {error:?}"))))
@@ -156,7 +167,7 @@ impl Desk {
             };
         }
         let ability = called.split('/').next().unwrap_or_default();
-        if abilities(params).get(ability).is_none() {
+        if client_capabilities(params).get(ability).is_none() {
             let data = json!({ "requiredCapabilities": { ability: {} } });
             let error = json!({ "code": -32021, "message": "It cannot be asked.", "data": data });
             return Outcome::Error(Raw::of(&error));

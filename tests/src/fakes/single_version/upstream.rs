@@ -1,4 +1,4 @@
-//! An upstream of one revision as a test sees it: its entry in the configuration, its ledger, its end.
+//! The handle for tests of an upstream that speaks one MCP version.
 
 use evermoor_core::protocol::version::ProtocolVersion;
 
@@ -7,7 +7,7 @@ use crate::oracle::ledger::Ledger;
 use crate::scene::entry;
 use crate::scene::programs::{Process, built};
 
-/// How it is reached.
+/// Its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Streamable HTTP.
@@ -18,7 +18,7 @@ pub enum Transport {
     Stdio,
 }
 
-/// One upstream.
+/// An upstream that speaks one MCP version.
 pub struct Upstream {
     pub name: String,
     pub ledger: Ledger,
@@ -29,7 +29,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Starts one. Over standard input and output the gateway does, with what [`entry`](Self::entry) says.
+    /// Starts it. Over stdio the gateway starts it, from [`entry`](Self::entry).
     pub async fn start(
         scene: &Scene,
         name: &str,
@@ -47,30 +47,29 @@ impl Upstream {
         Self { name: name.to_owned(), ledger, spoken, transport, url, process }
     }
 
-    /// Where it serves.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its entry in the configuration.
+    /// Its configuration entry.
     pub fn entry(&self) -> String {
         match self.transport {
             Transport::Http | Transport::Sse => entry::at(&self.name, &self.url),
             Transport::Stdio => {
                 let ledger = self.ledger.path().to_str().expect("a path is text");
                 let args = [self.spoken.as_str(), "stdio", ledger].map(str::to_owned);
-                entry::program(&self.name, &built("era-upstream"), &args)
+                entry::program(&self.name, &built("single-version-upstream"), &args)
             }
         }
     }
 
-    /// Ends it as a crash would. One over standard input and output is ended by its process id, see
-    /// [`lives`](Self::lives).
+    /// Kills it. Over stdio, kill its process instead, see [`pids`](Self::pids).
     pub async fn kill(&mut self) {
         self.process.as_mut().expect("it was started here").kill().await;
     }
 
-    /// Starts it again where it was. It remembers nothing.
+    /// Starts it again at the same address, without its earlier state.
     pub async fn start_again(&mut self) {
         let place = self.url.trim_start_matches("http://").split('/').next().unwrap_or_default();
         let (url, process) = started(self.spoken, self.transport, &self.ledger, place).await;
@@ -78,8 +77,8 @@ impl Upstream {
         self.process = Some(process);
     }
 
-    /// The process ids of its lives so far.
-    pub fn lives(&self) -> Vec<u32> {
+    /// The ids of its processes so far.
+    pub fn pids(&self) -> Vec<u32> {
         let file = self.ledger.path().with_extension("lives");
         let text = std::fs::read_to_string(file).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
@@ -93,7 +92,7 @@ async fn started(
     address: &str,
 ) -> (String, Process) {
     let transport = if transport == Transport::Sse { "sse" } else { "http" };
-    let mut process = Process::start(&built("era-upstream"), |command| {
+    let mut process = Process::start(&built("single-version-upstream"), |command| {
         command.args([spoken.as_str(), transport]).arg(ledger.path()).arg(address);
     });
     (process.line().await, process)

@@ -1,5 +1,10 @@
-//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, misbehaves when told to,
-//! and can be stopped and killed.
+//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, misbehaves on command, and
+//! can be frozen and killed.
+//!
+//! - [`script`]: the orders that a test can give
+//! - [`server`]: the process itself, which the `fake-upstream` binary runs
+//!
+//! Depends on [`scene`](crate::scene), [`oracle`](crate::oracle) and [`gateway`](crate::gateway).
 
 pub mod script;
 pub mod server;
@@ -36,22 +41,22 @@ impl Upstream {
         self.process.pid()
     }
 
-    /// Ends it as a crash would.
+    /// Kills it.
     pub async fn kill(&mut self) {
         self.process.kill().await;
     }
 
-    /// Leaves somebody at its address, once it is dead, who takes connections and says nothing.
+    /// Listens at its address, once it is dead, and never answers.
     pub fn replace_by_silence(&self) -> std::net::TcpListener {
         std::net::TcpListener::bind(self.place()).expect("the address is free")
     }
 
-    /// Starts it again at the address it had. It remembers no session and no order.
+    /// Starts it again at the same address, without sessions or orders.
     pub async fn start_again(&mut self) {
         self.start_again_with(&[]).await;
     }
 
-    /// Starts it again with tools that it did not have before.
+    /// Starts it again with additional tools.
     pub async fn start_again_with(&mut self, tools: &[&str]) {
         let address = self.place().to_owned();
         let (process, url) = start(&self.ledger, &address, tools).await;
@@ -59,13 +64,13 @@ impl Upstream {
         self.process = process;
     }
 
-    /// Freezes it: the system still accepts connections and bytes for it.
+    /// Freezes it. The system still accepts connections and bytes for it.
     #[cfg(unix)]
     pub fn freeze(&self) {
         self.signal(rustix::process::Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     #[cfg(unix)]
     pub fn thaw(&self) {
         self.signal(rustix::process::Signal::CONT);
@@ -77,32 +82,32 @@ impl Upstream {
         rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
     }
 
-    /// From now on it treats every request of this method so.
+    /// Treats every request of this method in this way from now on.
     pub async fn always(&self, on: &str, act: Act) {
         self.order(&Order::Do { on: on.to_owned(), times: None, act }).await;
     }
 
-    /// It treats the next requests of this method so.
+    /// Treats the next `times` requests of this method in this way.
     pub async fn next(&self, times: u32, on: &str, act: Act) {
         self.order(&Order::Do { on: on.to_owned(), times: Some(times), act }).await;
     }
 
-    /// It does what it should again.
+    /// Works normally again.
     pub async fn behave(&self) {
         self.order(&Order::Behave).await;
     }
 
-    /// It offers prompts and resources from now on, and lists everything in pages of this size.
+    /// Offers prompts and resources from now on, and lists everything in pages of this size.
     pub async fn stock(&self, page: usize) {
         self.order(&Order::Stock { page }).await;
     }
 
-    /// It forgets its sessions.
+    /// Forgets its sessions.
     pub async fn forget(&self, style: Forgotten) {
         self.order(&Order::Forget(style)).await;
     }
 
-    /// How many requests of this method it was sent in this life.
+    /// How many requests of this method its current process has received.
     pub async fn asked(&self, method: &str) -> u64 {
         let answer = self.http.get(format!("http://{}/counts", self.place())).send().await;
         let body = answer.expect("it answers").bytes().await.expect("the answer is complete");

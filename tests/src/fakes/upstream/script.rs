@@ -1,24 +1,24 @@
-//! How a fake upstream is told to misbehave, while it runs.
+//! The orders that make a running fake upstream misbehave.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing to tell a fake upstream.
+/// An order for a fake upstream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// Answer requests of this method in this way, for ever or so many times.
+    /// Answer requests of this method in this way, always or `times` times.
     Do { on: String, times: Option<u32>, act: Act },
-    /// Forget what was ordered.
+    /// Drop all orders.
     Behave,
-    /// Forget the sessions, and say so in this way from now on.
+    /// Forget all sessions, and reject them in this way from now on.
     Forget(Forgotten),
     /// Offer prompts and resources besides the tools, and list everything in pages of this size.
     Stock { page: usize },
 }
 
-/// How a server tells that it does not know a session.
+/// How a server rejects an unknown session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Forgotten {
-    /// 404, as the specification wants it.
+    /// 404, as the specification requires.
     NotFound,
     /// 400 with a text about sessions and no id, as the reference servers do.
     BadRequest,
@@ -26,59 +26,59 @@ pub enum Forgotten {
     Gone,
 }
 
-/// What to do instead of a plain answer.
+/// What to do instead of a normal answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Act {
-    /// Refuses. What looks like an answer of something in between is executed first.
+    /// Refuses. For statuses that look like those of an intermediary, the call is executed first.
     Refuse { status: u16, retry_after: Option<String> },
     /// Executes, and never answers.
     Hang,
-    /// Answers this much later.
+    /// Answers with this delay.
     Wait { millis: u64 },
-    /// Executes, and answers with something strange.
+    /// Executes, and sends a malformed or unusual reply.
     Reply(Reply),
 }
 
-/// Strange answers. Each is sent after the call was executed and written into the ledger.
+/// Malformed and unusual replies, sent after the call was executed and recorded in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// Half of a JSON text.
+    /// Truncated JSON.
     Malformed,
-    /// A result and an error in one.
+    /// A result and an error in one reply.
     Both,
-    /// The answer to a request that nobody made.
+    /// A reply to a request that nobody made.
     WrongId,
-    /// A stream with an answer to a request that nobody made, then the right one.
+    /// A stream with a reply to a request that nobody made, then the right one.
     WrongIdFirst,
-    /// A stream with the answer, and another one.
+    /// A stream with the reply twice.
     Twice,
-    /// JSON that goes on for this many MiB.
+    /// JSON of this many MiB.
     Huge(u32),
     /// A stream with one event of this many MiB.
     HugeEvent(u32),
-    /// A byte that is no UTF-8 inside a text.
+    /// Invalid UTF-8 inside a string.
     InvalidUtf8,
-    /// A NUL inside a text.
+    /// A NUL byte inside a string.
     Nul,
-    /// JSON of many lines.
+    /// JSON with line breaks.
     Pretty,
     /// A byte order mark before the JSON.
     Bom,
-    /// A stream that ends before the answer.
+    /// A stream that ends before the reply.
     CutStream,
-    /// A stream that ends inside the event with the answer.
+    /// A stream that ends inside the reply's event.
     CutEvent,
-    /// A stream with an event id that ends before the answer, which waits for whoever asks again.
+    /// A stream with an event id that ends before the reply; resuming it returns the reply.
     Resumable,
-    /// A stream in chunks, without a length.
+    /// A chunked stream without a content length.
     Chunked,
-    /// A stream with this many MiB of comments before the answer.
+    /// A stream with this many MiB of comments before the reply.
     Comments(u32),
-    /// A stream with one comment of this many MiB and no end.
+    /// A stream with one endless comment, of which this many MiB are sent.
     LongComment(u32),
-    /// A stream whose lines end in CR alone.
+    /// A stream whose lines end in CR.
     CarriageReturns,
-    /// A stream that asks for reconnection at once, then never.
+    /// A stream that asks for immediate reconnection, then for none.
     Retry,
 }
 

@@ -1,9 +1,9 @@
 //! A proxy that breaks connections on purpose, on real sockets between the gateway and an upstream.
 //!
 //! # Theory of operation
-//! One task listens and starts one task per connection ([`relay`]). What is broken, and for which
-//! requests, is a [`Plan`] in a `watch`: connections look at it before every byte they pass on, so
-//! that a fault holds from the moment it was set. Everything ends when the proxy is dropped.
+//! One task listens and starts one task per connection ([`relay`]). A [`Plan`] in a `watch` says
+//! what is broken and for which requests. Connections check it before they forward anything, so a
+//! fault takes effect as soon as it is set. Everything ends when the proxy is dropped.
 
 mod relay;
 mod request;
@@ -20,34 +20,34 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 
-/// What a proxy can do to a connection.
+/// What the proxy does to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody listens, and what was connected is cut.
+    /// Stops listening and cuts existing connections.
     Refuse,
-    /// A reset before a byte of the request is read.
+    /// Resets the connection before reading any of the request.
     ResetAtAccept,
-    /// The request is read, not passed on, and the connection reset.
+    /// Reads the request, does not forward it, and resets the connection.
     ResetUnforwarded,
-    /// The request is passed on and answered; instead of the answer comes a reset.
+    /// Forwards the request, and resets the connection instead of forwarding the answer.
     ResetAfterRequest,
-    /// The answer ends in the middle of its headers.
+    /// Closes the connection in the middle of the answer's headers.
     FinMidHeaders,
-    /// The answer ends in the middle of its body.
+    /// Closes the connection in the middle of the answer's body.
     FinMidBody,
-    /// Everything is accepted and read; nothing is passed on, answered or closed.
+    /// Accepts and reads everything, but forwards, answers and closes nothing.
     Blackhole,
-    /// Connections that exist go silent and are never closed; new ones work.
+    /// Silences existing connections without closing them; new ones work.
     HalfOpen,
-    /// Each request is passed on this much later.
+    /// Delays each request.
     Latency(Duration),
-    /// The answer comes byte by byte, so many in a second.
+    /// Forwards the answer byte by byte, this many per second.
     Drip(u32),
 }
 
 /// A proxy in front of one upstream.
 pub struct Proxy {
-    /// Where the gateway finds the upstream through this proxy.
+    /// The upstream's URL through this proxy.
     pub url: String,
     plan: watch::Sender<Plan>,
     applied: watch::Receiver<u64>,
@@ -56,14 +56,14 @@ pub struct Proxy {
     _tasks: JoinSet<()>,
 }
 
-/// What is broken at the moment.
+/// What is currently broken.
 #[derive(Clone, Debug, Default)]
 struct Plan {
     version: u64,
     fault: Option<Fault>,
-    /// Only requests that hold this text.
+    /// Only requests that contain this text.
     only: Option<String>,
-    /// How many requests are still to be hit; without it, all.
+    /// How many more requests to affect; `None` for all.
     left: Option<Arc<AtomicUsize>>,
 }
 
@@ -75,7 +75,7 @@ struct Seen {
 }
 
 impl Proxy {
-    /// A proxy to an upstream's address that passes everything on.
+    /// A proxy to an upstream's URL that forwards everything.
     pub async fn to(url: &str) -> Self {
         let rest = url.trim_start_matches("http://");
         let (authority, path) = rest.split_once('/').expect("an address has a path");
@@ -87,30 +87,30 @@ impl Proxy {
         let (seen, resets) = (watch::Sender::new(Vec::new()), watch::Sender::new(0));
         let mut tasks = JoinSet::new();
         let door =
-            Door { address, target, plans, apply, seen: seen.clone(), resets: resets.clone() };
+            Acceptor { address, target, plans, apply, seen: seen.clone(), resets: resets.clone() };
         tasks.spawn(door.keep(listener));
         let url = format!("http://{address}/{path}");
         Self { url, plan, applied, seen, resets, _tasks: tasks }
     }
 
-    /// Breaks everything in this way from now on.
+    /// Applies a fault to everything from now on.
     pub async fn set(&self, fault: Fault) {
         self.apply(Plan { fault: Some(fault), ..Plan::default() }).await;
     }
 
-    /// Breaks requests that hold `text` in this way, and lets others pass.
+    /// Applies a fault to requests that contain `text`, and lets others pass.
     pub async fn set_on(&self, text: &str, fault: Fault) {
         let only = Some(text.to_owned());
         self.apply(Plan { fault: Some(fault), only, ..Plan::default() }).await;
     }
 
-    /// Breaks the next request that holds `text` in this way.
+    /// Applies a fault to the next request that contains `text`.
     pub async fn once_on(&self, text: &str, fault: Fault) {
         let (only, left) = (Some(text.to_owned()), Some(Arc::new(AtomicUsize::new(1))));
         self.apply(Plan { fault: Some(fault), only, left, ..Plan::default() }).await;
     }
 
-    /// Lets everything pass again. What went silent stays silent.
+    /// Lets everything pass again. Silenced connections stay silent.
     pub async fn heal(&self) {
         self.apply(Plan::default()).await;
     }
@@ -123,20 +123,20 @@ impl Proxy {
         done.expect("a fault is set in time").expect("the proxy listens until it is dropped");
     }
 
-    /// How many requests that hold `text` were passed on completely.
+    /// How many requests that contain `text` were forwarded completely.
     pub fn forwarded(&self, text: &str) -> usize {
         let seen = self.seen.borrow();
         seen.iter().filter(|seen| seen.forwarded && seen.text.contains(text)).count()
     }
 
-    /// Waits until a request that holds `text` has arrived completely, passed on or not.
+    /// Waits until a request that contains `text` has arrived completely, forwarded or not.
     pub async fn until_read(&self, text: &str) {
         let mut seen = self.seen.subscribe();
         let read = seen.wait_for(|seen| seen.iter().any(|seen| seen.text.contains(text)));
         timeout(PATIENCE, read).await.expect("it is sent in time").expect("the proxy lives");
     }
 
-    /// Waits until so many requests that hold `text` were passed on completely.
+    /// Waits until this many requests that contain `text` were forwarded completely.
     pub async fn until_forwarded(&self, text: &str, number: usize) {
         let mut seen = self.seen.subscribe();
         let passed = |seen: &Vec<Seen>| {
@@ -146,12 +146,12 @@ impl Proxy {
         passed.expect("they are sent in time").expect("the proxy lives");
     }
 
-    /// How many connections were reset at the door.
+    /// How many connections were reset on accept.
     pub fn resets(&self) -> usize {
         *self.resets.borrow()
     }
 
-    /// Waits until more than `before` connections were reset at the door.
+    /// Waits until more than `before` connections were reset on accept.
     pub async fn until_reset(&self, before: usize) {
         let mut resets = self.resets.subscribe();
         let reset = timeout(PATIENCE, resets.wait_for(|resets| *resets > before)).await;
@@ -160,12 +160,12 @@ impl Proxy {
 }
 
 impl Plan {
-    /// What happens to a connection as a whole, whatever is sent over it.
+    /// The fault that affects a whole connection, whatever is sent over it.
     fn for_all(&self) -> Option<Fault> {
         self.fault.filter(|_| self.only.is_none())
     }
 
-    /// What happens to this request.
+    /// The fault for this request.
     fn for_request(&self, text: &str) -> Option<Fault> {
         let meant = self.only.as_ref().is_none_or(|only| text.contains(only.as_str()));
         let fault = self.fault.filter(|_| meant)?;
@@ -176,8 +176,8 @@ impl Plan {
     }
 }
 
-/// Where connections arrive.
-struct Door {
+/// Accepts the connections.
+struct Acceptor {
     address: SocketAddr,
     target: SocketAddr,
     plans: watch::Receiver<Plan>,
@@ -186,7 +186,7 @@ struct Door {
     resets: watch::Sender<usize>,
 }
 
-impl Door {
+impl Acceptor {
     async fn keep(mut self, listener: TcpListener) {
         let mut listener = Some(listener);
         let mut connections = JoinSet::new();

@@ -1,4 +1,4 @@
-//! One connection through the proxy, with what is done to it.
+//! One connection through the proxy, and its faults.
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -18,13 +18,13 @@ pub(super) struct Relay {
     target: SocketAddr,
     plans: watch::Receiver<Plan>,
     seen: watch::Sender<Vec<Seen>>,
-    /// What is done to the answer under way.
+    /// The fault that affects the current answer.
     fault: Option<Fault>,
     asked: BytesMut,
     answered: BytesMut,
 }
 
-/// Whether the connection goes on, and how it ends if not.
+/// Whether the connection continues, and otherwise how it ends.
 type Step = ControlFlow<End>;
 
 enum End {
@@ -48,7 +48,7 @@ impl Relay {
 
     pub(super) async fn run(mut self) {
         let _ = self.client.set_nodelay(true);
-        // An upstream that is gone refuses; the nearest thing an accepted connection can do is reset.
+        // A dead upstream refuses connections. An accepted connection can only be reset.
         let Ok(mut upstream) = TcpStream::connect(self.target).await else {
             return reset(self.client);
         };
@@ -64,7 +64,7 @@ impl Relay {
         match end {
             End::Close => {}
             End::Reset => reset(self.client),
-            // The upstream's side is kept, too: it must not see that nobody reads.
+            // Keep the upstream's side open, too, so that it does not notice.
             End::Silence => silence(self.client).await,
         }
     }
@@ -90,7 +90,7 @@ impl Relay {
         }
     }
 
-    /// Passes a request on once all of it is there.
+    /// Forwards a request once it is complete.
     async fn ask(&mut self, upstream: &mut TcpStream) -> Step {
         let Some(length) = whole(&self.asked) else { return Step::Continue(()) };
         let request = self.asked.split_to(length).freeze();
@@ -114,7 +114,7 @@ impl Relay {
         Step::Break(end)
     }
 
-    /// Passes on what the upstream says, or what is left of it.
+    /// Forwards the upstream's answer, as far as the fault allows.
     async fn answer(&mut self) -> Step {
         match self.fault {
             Some(Fault::ResetAfterRequest) => Step::Break(End::Reset),
@@ -157,12 +157,12 @@ impl Relay {
     }
 }
 
-/// Ends a connection with a reset instead of a farewell.
+/// Closes a connection with RST instead of FIN.
 pub(super) fn reset(client: TcpStream) {
     let _ = client.set_zero_linger();
 }
 
-/// Reads and says nothing, until the other side has gone.
+/// Reads and ignores everything until the client disconnects.
 async fn silence(mut client: TcpStream) {
     let mut scrap = [0; 4096];
     while client.read(&mut scrap).await.is_ok_and(|read| read > 0) {}

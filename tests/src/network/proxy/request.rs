@@ -1,6 +1,6 @@
-//! Where a request over HTTP/1.1 ends, as far as a client with known lengths goes.
+//! Finds the end of an HTTP/1.1 request that has a content length.
 
-/// The length of the first request in `bytes`, once all of it is there.
+/// The length of the first request in `bytes`, once it is complete.
 pub(super) fn whole(bytes: &[u8]) -> Option<usize> {
     let head = head(bytes)?;
     let text = std::str::from_utf8(&bytes[..head]).ok()?;
@@ -12,7 +12,7 @@ pub(super) fn whole(bytes: &[u8]) -> Option<usize> {
     (bytes.len() >= end).then_some(end)
 }
 
-/// The length of the first head in `bytes`, with the empty line after it.
+/// The length of the first head in `bytes`, including the empty line.
 pub(super) fn head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|start| start + 4)
 }

@@ -13,8 +13,8 @@ use evermoor_setup::{UserEditors, client};
 use crate::args::ImportArgs;
 use crate::editors::setup::{EditorAccess, revoke};
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal;
 
 pub(crate) fn run(instance: &Instance, args: &ImportArgs) -> Exit {

@@ -13,7 +13,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_setup::{EditorSpec, GatewayAccess, LiveSession, UserEditors};
 
 use crate::editors::tokens;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 
 /// The address of the gateway, running or not, and the known tokens.
 pub(crate) struct EditorAccess {

@@ -12,7 +12,7 @@ use evermoor_setup::{
 
 use super::access::{EditorAccess, NO_TOKEN};
 use super::args::SetupArgs;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 
 /// One run of `evermoor setup`.
 pub(super) struct SetupRun<'a> {

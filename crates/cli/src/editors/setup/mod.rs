@@ -13,7 +13,7 @@ use evermoor_core::api::SetupState;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors, client, clients, did_you_mean};
 
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 use crate::terminal;
 
 pub(crate) use access::{EditorAccess, attached, found, revoke, short};

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use evermoor_core::api::{Check, DetectedEditor, SetupState};
 
 use crate::editors::setup;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
 
 /// How long reading the editors' files may take.
 const READ_TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -17,9 +17,8 @@ use evermoor_core::failure::Failure;
 use evermoor_gateway::server::doctor;
 
 use crate::exit::Exit;
-use crate::gateway::connect::launcher;
-use crate::gateway::serve::Instance;
-use crate::inspect::status::run_async;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal::Progress;
 
 /// How long the gateway's own checks may take.
@@ -106,12 +105,12 @@ pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
 async fn repair(instance: &Instance, check: &Check) -> Result<String, Failure> {
     match check.id.as_str() {
         "gateway" => {
-            let launcher = launcher(instance.clone()).map_err(|_| external::no_program())?;
+            let launcher = instance.launcher().map_err(|_| external::no_program())?;
             let control = launcher.attach().await?;
             Ok(format!("Started the gateway at {}/mcp.", control.runtime().origin))
         }
         "version" => {
-            let launcher = launcher(instance.clone()).map_err(|_| external::no_program())?;
+            let launcher = instance.launcher().map_err(|_| external::no_program())?;
             external::replace(&launcher, &instance.paths).await
         }
         id => match ControlClient::find(&instance.paths) {

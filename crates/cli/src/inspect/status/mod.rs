@@ -14,7 +14,8 @@ use evermoor_platform::process::signals;
 
 use crate::editors::setup;
 use crate::exit::Exit;
-use crate::gateway::serve::Instance;
+use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::servers::lookup;
 use crate::terminal::{self, Palette, Screen};
 
@@ -33,12 +34,6 @@ pub(crate) fn run(instance: &Instance, upstream: Option<&str>, watch: bool) -> E
         Ok(Err(error)) => Exit::failed(&error.into()),
         Err(error) => Exit::failure(&error),
     }
-}
-
-/// Runs a future on a temporary runtime.
-pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(work))
 }
 
 /// Shows every status until interrupted. Waits for the gateway if it stops.

@@ -8,7 +8,7 @@ use evermoor_platform::process::spawn;
 
 use super::validate;
 use crate::exit::Exit;
-use crate::inspect::status::run_async;
+use crate::runtime::run_async;
 use crate::terminal;
 
 /// The content of a new file.

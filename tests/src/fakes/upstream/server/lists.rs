@@ -1,6 +1,7 @@
-//! What a fake upstream offers besides tools when it is told to, with every list in pages.
+//! The prompts and resources of a stocked fake upstream, and its lists in pages.
 //!
-//! Half of it is public and half is secret. Whatever it is asked for is written into the ledger.
+//! Half of the items are public and half are secret. Every request for one is recorded in the
+//! ledger.
 
 use serde_json::{Value, json};
 
@@ -18,9 +19,9 @@ pub(super) fn capabilities() -> Value {
 }
 
 impl Fake {
-    /// The result of a request for something on the shelf, if there is one.
-    pub(super) fn taken_from_shelf(&self, request: &Request) -> Option<Raw> {
-        let page = self.stage.stock()?;
+    /// The result of a request for a prompt or resource, if it exists.
+    pub(super) fn stocked_result(&self, request: &Request) -> Option<Raw> {
+        let page = self.orders.stock()?;
         if let Some(list) = ListKind::from_method(&request.method) {
             return Some(self.page(list, page, request));
         }

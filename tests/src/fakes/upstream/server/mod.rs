@@ -1,4 +1,9 @@
-//! The fake upstream itself: sessions, a ledger, and orders that are taken at `/orders`.
+//! The process of the fake upstream: sessions, a ledger, and orders posted to `/orders`.
+//!
+//! - [`orders`]: the orders in force
+//! - [`replies`]: malformed and unusual replies
+//! - [`tools`]: normal answers
+//! - [`lists`]: prompts, resources and pages
 
 mod lists;
 mod orders;
@@ -23,24 +28,24 @@ use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use crate::fakes::upstream::script::{Act, Forgotten};
 use crate::oracle::ledger::Ledger;
-use orders::Stage;
+use orders::SharedOrders;
 
 struct Fake {
     ledger: Ledger,
-    stage: Stage,
-    /// Tools besides the usual ones.
+    orders: SharedOrders,
+    /// Tools besides the default ones.
     extra: Vec<String>,
     given: AtomicU64,
     forgotten: AtomicU64,
 }
 
-/// Long enough to be for ever.
+/// Longer than any test.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// Serves until the process is killed.
 pub async fn serve(address: &str, ledger: Ledger, extra: Vec<String>) {
     let (given, forgotten) = (AtomicU64::new(0), AtomicU64::new(0));
-    let fake = Arc::new(Fake { ledger, stage: Stage::default(), extra, given, forgotten });
+    let fake = Arc::new(Fake { ledger, orders: SharedOrders::default(), extra, given, forgotten });
     let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
     let address = listener.local_addr().expect("it listens");
     say(&format!("http://{address}/mcp"));
@@ -60,21 +65,21 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-/// Points to another server on this machine.
+/// Redirects to another server on this machine.
 async fn away(Path(port): Path<u16>) -> Redirect {
     Redirect::temporary(&format!("http://127.0.0.1:{port}/mcp"))
 }
 
 async fn take_order(State(fake): State<Arc<Fake>>, body: Bytes) -> StatusCode {
     let order = serde_json::from_slice(&body).expect("an order is one of ours");
-    if fake.stage.take(order) {
+    if fake.orders.take(order) {
         fake.forgotten.store(fake.given.load(Ordering::SeqCst), Ordering::SeqCst);
     }
     StatusCode::NO_CONTENT
 }
 
 async fn counts(State(fake): State<Arc<Fake>>) -> axum::Json<serde_json::Value> {
-    axum::Json(fake.stage.counts())
+    axum::Json(fake.orders.counts())
 }
 
 async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
@@ -86,26 +91,26 @@ async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) 
         Message::Request(request) if request.method == method::INITIALIZE => {
             fake.perform(&request, fake.initialize(&request)).await
         }
-        _ if !fake.knows(&headers) => unknown_session(fake.stage.forgotten()),
+        _ if !fake.knows(&headers) => unknown_session(fake.orders.forgotten()),
         Message::Request(request) => fake.perform(&request, fake.respond(&request)).await,
         Message::Notification(_) | Message::Response(_) => StatusCode::ACCEPTED.into_response(),
     }
 }
 
-/// The answers of a stream that ended too early, for whoever asks for the rest of it.
+/// The rest of an interrupted stream.
 async fn resume(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> HttpResponse {
     if !fake.knows(&headers) {
-        return unknown_session(fake.stage.forgotten());
+        return unknown_session(fake.orders.forgotten());
     }
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    match last.and_then(|last| fake.stage.rest_of(last)) {
+    match last.and_then(|last| fake.orders.rest_of(last)) {
         Some(event) => replies::events(event),
         None => StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }
 }
 
 impl Fake {
-    /// Sessions of an earlier life of this server are not known to the next.
+    /// Sessions of an earlier process are unknown.
     fn session(number: u64) -> HeaderValue {
         let id = format!("{}-{number}", std::process::id());
         HeaderValue::from_str(&id).expect("digits make a header")
@@ -119,13 +124,13 @@ impl Fake {
         })
     }
 
-    /// Answers as ordered, or with the plain `answer`.
+    /// Answers as ordered, or with the normal `answer`.
     async fn perform(
         &self,
         request: &Request,
         answer: impl Future<Output = HttpResponse>,
     ) -> HttpResponse {
-        match self.stage.act(&request.method) {
+        match self.orders.act(&request.method) {
             None => answer.await,
             Some(Act::Wait { millis }) => {
                 sleep(Duration::from_millis(millis)).await;
@@ -137,7 +142,7 @@ impl Fake {
                 answer.await
             }
             Some(Act::Refuse { status, retry_after }) => {
-                // Only what answers in place of the server may have let the call through before.
+                // Only an intermediary's status leaves open whether the call reached the server.
                 if status >= 500 && status != 503 {
                     self.execute_named(request);
                 }
@@ -145,12 +150,12 @@ impl Fake {
             }
             Some(Act::Reply(reply)) => {
                 self.execute_named(request);
-                replies::strange(reply, request, &self.stage)
+                replies::unusual(reply, request, &self.orders)
             }
         }
     }
 
-    /// Writes into the ledger what a request does, under the name that the request gives it.
+    /// Records the request in the ledger under the nonce it carries.
     fn execute_named(&self, request: &Request) {
         if let Some(nonce) = tools::nonce(request) {
             self.execute(&nonce);
@@ -164,7 +169,7 @@ impl Fake {
 
     async fn initialize(&self, request: &Request) -> HttpResponse {
         let session = self.given.fetch_add(1, Ordering::SeqCst) + 1;
-        let stocked = self.stage.stock().is_some();
+        let stocked = self.orders.stock().is_some();
         let capabilities = match stocked {
             true => lists::capabilities(),
             false => serde_json::json!({ "tools": {} }),

@@ -1,4 +1,4 @@
-//! What a fake upstream was ordered to do, and how often it was asked for what.
+//! The orders of a fake upstream, and a count of its requests.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::fakes::upstream::script::{Act, Forgotten, Order};
 
 /// The orders in force.
 #[derive(Default)]
-pub(super) struct Stage(Mutex<Orders>);
+pub(super) struct SharedOrders(Mutex<Orders>);
 
 #[derive(Default)]
 struct Orders {
     rules: Vec<Rule>,
     forgotten: Option<Forgotten>,
     counts: BTreeMap<String, u64>,
-    /// What is left of streams that ended too early, by the id of their last event.
+    /// The rest of interrupted streams, by their last event id.
     rests: BTreeMap<String, Bytes>,
     stock: Option<usize>,
 }
@@ -27,8 +27,8 @@ struct Rule {
     act: Act,
 }
 
-impl Stage {
-    /// Takes an order. True if the sessions are to be forgotten.
+impl SharedOrders {
+    /// Accepts an order. Returns true if the sessions must be forgotten.
     pub(super) fn take(&self, order: Order) -> bool {
         let mut orders = self.0.lock();
         match order {
@@ -43,7 +43,7 @@ impl Stage {
         false
     }
 
-    /// What to do with a request of this method: the first order that is left for it.
+    /// The first remaining order for a request of this method.
     pub(super) fn act(&self, method: &str) -> Option<Act> {
         let mut orders = self.0.lock();
         *orders.counts.entry(method.to_owned()).or_default() += 1;
@@ -59,7 +59,7 @@ impl Stage {
         self.0.lock().forgotten.unwrap_or(Forgotten::NotFound)
     }
 
-    /// How much there is on a page, if there is more on offer than tools.
+    /// The page size, if prompts and resources are offered.
     pub(super) fn stock(&self) -> Option<usize> {
         self.0.lock().stock
     }
@@ -68,7 +68,7 @@ impl Stage {
         serde_json::json!(self.0.lock().counts)
     }
 
-    /// Keeps the rest of a stream, and returns the id under which it is kept.
+    /// Stores the rest of a stream and returns its event id.
     pub(super) fn keep_rest(&self, rest: Bytes) -> String {
         let mut orders = self.0.lock();
         let id = format!("event-{}", orders.rests.len() + 1);

@@ -1,4 +1,4 @@
-//! Strange answers, as servers and what lies in between really send them.
+//! Malformed and unusual replies, as seen from real servers and intermediaries.
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response as HttpResponse};
@@ -9,13 +9,13 @@ use http::{StatusCode, header};
 use evermoor_core::protocol::envelope::{Id, Request, Response};
 use evermoor_core::protocol::sse;
 
-use super::orders::Stage;
+use super::orders::SharedOrders;
 use super::{json, tools};
 use crate::fakes::upstream::script::Reply;
 
 const MEBIBYTE: usize = 1 << 20;
 
-pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpResponse {
+pub(super) fn unusual(reply: Reply, request: &Request, orders: &SharedOrders) -> HttpResponse {
     let right = tools::done(request);
     let text = right.to_bytes();
     let event = |response: &Response| sse::write(None, None, &response.to_bytes());
@@ -53,7 +53,7 @@ pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpRes
             chunked("text/event-stream", vec![event.slice(..event.len() - 1)])
         }
         Reply::Resumable => {
-            let last = stage.keep_rest(event(&right));
+            let last = orders.keep_rest(event(&right));
             let first = format!("id: {last}\nretry: 100\ndata:\n\n");
             chunked("text/event-stream", vec![first.into()])
         }
@@ -78,7 +78,7 @@ pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpRes
     }
 }
 
-/// A stream of events with a known length.
+/// An event stream with a content length.
 pub(super) fn events(events: impl Into<Body>) -> HttpResponse {
     ([(header::CONTENT_TYPE, "text/event-stream")], events.into()).into_response()
 }
@@ -87,7 +87,7 @@ fn body(body: impl Into<Body>) -> HttpResponse {
     ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }
 
-/// A body whose length nobody knows before its end.
+/// A chunked body without a content length.
 fn chunked(kind: &'static str, parts: Vec<Bytes>) -> HttpResponse {
     let parts = stream::iter(parts.into_iter().map(Ok::<_, std::convert::Infallible>));
     ([(header::CONTENT_TYPE, kind)], Body::from_stream(parts)).into_response()
@@ -100,7 +100,7 @@ fn long(start: String, mebibytes: u32, end: &'static str) -> Vec<Bytes> {
     parts
 }
 
-/// The text with its first letter inside the result replaced by a byte.
+/// The text with the first letter inside the result replaced by a byte.
 fn replaced(text: &Bytes, byte: u8) -> Vec<u8> {
     let mut bytes = text.to_vec();
     let place = text.windows(8).position(|eight| eight == b"\"text\":\"");

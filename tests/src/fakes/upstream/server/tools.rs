@@ -1,4 +1,4 @@
-//! What a fake upstream does when nothing is wrong.
+//! The normal answers of a fake upstream.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -21,7 +21,7 @@ use evermoor_core::protocol::sse;
 use super::{FOR_EVER, Fake, json, replies};
 use crate::oracle::ledger::Ledger;
 
-/// The name under which a request is written into the ledger.
+/// The nonce under which a request is recorded in the ledger.
 pub(super) fn nonce(request: &Request) -> Option<String> {
     let params = request.params.as_ref()?;
     match request.method.as_str() {
@@ -34,7 +34,7 @@ pub(super) fn nonce(request: &Request) -> Option<String> {
 impl Fake {
     pub(super) async fn respond(&self, request: &Request) -> HttpResponse {
         let id = request.id.clone();
-        if let Some(result) = self.taken_from_shelf(request) {
+        if let Some(result) = self.stocked_result(request) {
             return json(StatusCode::OK, &Response::result(id, result));
         }
         let response = match request.method.as_str() {
@@ -68,12 +68,12 @@ impl Fake {
                 released(&self.ledger, &nonce).await;
                 text(&nonce)
             }
-            // Says back what arrived, as it arrived.
+            // Returns its parameters unchanged.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
             "steps" => return steps(request, self.ledger.clone(), nonce),
-            // Messages of a mebibyte, for as long as they are taken.
+            // Sends messages of 1 MiB until the client stops reading.
             "flood" => return self.flood(request, nonce),
-            // One message about the call, and then nothing.
+            // Sends one notification for the call, and then nothing.
             "stuck" => {
                 self.execute(&nonce);
                 return stuck(request);
@@ -110,8 +110,8 @@ impl Fake {
     }
 }
 
-/// Three messages about the call, then its answer, as a stream. With a nonce, the answer waits for
-/// its release.
+/// Three notifications for the call, then its answer, as a stream. With a nonce, the answer waits
+/// until the ledger releases it.
 fn steps(request: &Request, ledger: Ledger, nonce: String) -> HttpResponse {
     let token =
         request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
@@ -147,7 +147,7 @@ fn stuck(request: &Request) -> HttpResponse {
     streamed(first.chain(futures_util::stream::pending()))
 }
 
-/// One message about a call, as an event.
+/// A progress notification for a call, as an event.
 fn progress(request: &Request, message: &str) -> bytes::Bytes {
     let token =
         request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
@@ -163,7 +163,7 @@ fn streamed(
     (kind, axum::body::Body::from_stream(events)).into_response()
 }
 
-/// The plain answer to a request that was executed.
+/// The normal answer to an executed request.
 pub(super) fn done(request: &Request) -> Response {
     let nonce = nonce(request).unwrap_or_default();
     let result = match request.method.as_str() {

@@ -1,4 +1,4 @@
-//! How an editor reaches the gateway: one stream of 2024-11-05, Streamable HTTP, or the shim.
+//! An editor's connection to the gateway: HTTP+SSE, Streamable HTTP, or the shim.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -18,9 +18,9 @@ use tokio::time::timeout;
 
 const BOTH: &str = "application/json, text/event-stream";
 
-/// Which of them.
+/// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Route {
     /// HTTP+SSE.
     Sse,
     /// Streamable HTTP.
@@ -30,13 +30,13 @@ pub(crate) enum Door {
 }
 
 /// One connection of an editor.
-pub(crate) enum Line {
+pub(crate) enum Connection {
     Sse { stream: Events, wire: Wire },
     Http(Posts),
     Shim { process: Process, input: ChildStdin },
 }
 
-/// Over Streamable HTTP every request has a stream of its own; what comes on any of them comes here.
+/// Over Streamable HTTP every request has its own stream; messages of all streams arrive here.
 pub(crate) struct Posts {
     wire: Wire,
     said: mpsc::UnboundedSender<Value>,
@@ -45,7 +45,7 @@ pub(crate) struct Posts {
     calls: HashMap<u64, AbortHandle>,
 }
 
-impl Line {
+impl Connection {
     pub(crate) async fn sse(gateway: &Gateway, upstream: &str) -> Self {
         let wire = Wire::to(gateway, &format!("/sse/{upstream}"));
         let answer = wire.send(Method::GET, None, "text/event-stream").await;
@@ -55,22 +55,22 @@ impl Line {
         Self::Sse { stream, wire: Wire::to(gateway, &address) }
     }
 
-    /// With the handshake made and the stream of news open, if its revision has them.
+    /// Completes the handshake and opens the notification stream, if the version has them.
     pub(crate) async fn http(
         gateway: &Gateway,
         upstream: &str,
         spoken: ProtocolVersion,
-        able: Value,
+        capabilities: Value,
     ) -> Self {
         let mut wire = Wire::to(gateway, &format!("/mcp/{upstream}"));
         let (said, heard) = mpsc::unbounded_channel();
         let mut streams = JoinSet::new();
         if !spoken.is_stateless() {
-            wire = wire.initialized(spoken.as_str(), able).await;
+            wire = wire.initialized(spoken.as_str(), capabilities).await;
             wire = wire.with("mcp-protocol-version", spoken.as_str());
             let news = wire.send(Method::GET, None, "text/event-stream").await;
             assert_eq!(news.status(), StatusCode::OK);
-            streams.spawn(pour(news, said.clone()));
+            streams.spawn(forward(news, said.clone()));
         }
         Self::Http(Posts { wire, said, heard, streams, calls: HashMap::new() })
     }
@@ -110,7 +110,7 @@ impl Line {
         }
     }
 
-    /// Closes the stream of a request. Says whether it has one of its own.
+    /// Closes the stream of a request. Returns false if the request has no stream of its own.
     pub(crate) fn hang_up(&mut self, id: u64) -> bool {
         match self {
             Self::Http(posts) => posts.calls.remove(&id).inspect(AbortHandle::abort).is_some(),
@@ -124,14 +124,14 @@ impl Posts {
         let (wire, message, said) = (self.stating(message), message.clone(), self.said.clone());
         let id = message["id"].as_u64().filter(|_| message.get("method").is_some());
         let stream = self.streams.spawn(async move {
-            pour(wire.send(Method::POST, Some(&message), BOTH).await, said).await;
+            forward(wire.send(Method::POST, Some(&message), BOTH).await, said).await;
         });
         if let Some(id) = id {
             self.calls.insert(id, stream);
         }
     }
 
-    /// With the headers that a request of 2026-07-28 has.
+    /// With the headers of a 2026-07-28 request.
     fn stating(&self, message: &Value) -> Wire {
         let (wire, params) = (self.wire.clone(), &message["params"]);
         let revision = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
@@ -147,8 +147,8 @@ impl Posts {
     }
 }
 
-/// Everything that an answer brings.
-async fn pour(answer: Response, said: mpsc::UnboundedSender<Value>) {
+/// Forwards every message of a response.
+async fn forward(answer: Response, said: mpsc::UnboundedSender<Value>) {
     let kind = answer.headers().get("content-type").cloned();
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
         let mut events = Events::of(answer);

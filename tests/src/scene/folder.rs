@@ -1,4 +1,4 @@
-//! A folder for one test. When it is dropped, nothing is left of what ran in it, nor of the folder.
+//! A temporary folder for one test. Dropping it kills every process that uses it and removes it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use crate::PATIENCE;
 
-/// A process that was killed is there for a moment longer.
+/// A killed process remains visible for a moment.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// A temporary folder, and the place of every process that knows its path.
+/// A temporary folder. It owns every process whose command line or environment names it.
 #[derive(Debug)]
 pub struct Folder(Option<TempDir>);
 
@@ -26,8 +26,8 @@ impl Folder {
     }
 }
 
-/// A gateway that a command, an editor or a tray started goes on when they end, and a tray starts
-/// another one when its gateway ends. So everybody is ended until nobody is left.
+/// A gateway outlives the command, editor or tray that started it, and a tray restarts its gateway.
+/// So the processes are killed repeatedly until none is left.
 impl Drop for Folder {
     fn drop(&mut self) {
         let began = Instant::now();
@@ -45,11 +45,11 @@ impl Drop for Folder {
     }
 }
 
-/// The processes whose command line or environment names this folder, where the system tells that.
+/// The processes whose command line or environment names this folder, where the system tells.
 fn processes(folder: &Path) -> Vec<u32> {
     let wanted = folder.as_os_str().as_encoded_bytes();
     let names = |pid: &u32, what: &str| {
-        // Nothing is left of either in a process that has ended.
+        // Both are empty for a process that has exited.
         let content = std::fs::read(process(*pid).join(what)).unwrap_or_default();
         content.windows(wanted.len()).any(|part| part == wanted)
     };
@@ -58,7 +58,7 @@ fn processes(folder: &Path) -> Vec<u32> {
     others.filter(|pid| names(pid, "cmdline") || names(pid, "environ")).collect()
 }
 
-/// Every process, where the system lists them.
+/// All processes, where the system lists them.
 pub(crate) fn all() -> Vec<u32> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     listed.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
@@ -75,9 +75,9 @@ mod tests {
     use crate::scene::programs::command;
     use crate::scene::wait::until;
 
-    /// One that its parent leaves behind, and that only its environment ties to the folder.
+    /// Here a parent has left its child behind, and only the child's environment names the folder.
     #[tokio::test]
-    async fn whoever_runs_in_a_folder_ends_with_it() {
+    async fn processes_in_a_folder_are_killed_with_it() {
         let folder = Folder::new("evermoor-folder");
         let note = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", note.display());

@@ -1,7 +1,8 @@
-//! `era-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one revision.
+//! `single-version-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one
+//! protocol version.
 //!
-//! TRANSPORT is `stdio`, `http` or `sse`. It prints its address once it listens. Each life writes its
-//! process id to LEDGER.lives.
+//! TRANSPORT is `stdio`, `http` or `sse`. The server prints its address once it listens. Each
+//! process appends its id to LEDGER.lives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 
 use evermoor_core::protocol::version::ProtocolVersion;
-use evermoor_tests::fakes::single_version::server::Desk;
+use evermoor_tests::fakes::single_version::server::Server;
 use evermoor_tests::fakes::single_version::{http, sse, stdio};
 use evermoor_tests::oracle::ledger::Ledger;
 
@@ -23,29 +24,32 @@ async fn main() {
     let transport = args.next().expect("a transport");
     let ledger = PathBuf::from(args.next().expect("a ledger"));
     Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());
-    let desk = Desk::new(spoken.expect("a revision of MCP"), Ledger::at(ledger));
+    let server = Server::new(spoken.expect("a revision of MCP"), Ledger::at(ledger));
     if transport == "stdio" {
-        return stdio::serve(desk).await;
+        return stdio::serve(server).await;
     }
     let address = args.next().expect("an address");
     let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
     let address = listener.local_addr().expect("it listens");
     let (place, app) = match transport.as_str() {
-        "sse" => ("sse", by_events(desk)),
-        _ => ("mcp", Router::new().route("/mcp", post(http::post).get(http::get)).with_state(desk)),
+        "sse" => ("sse", sse_router(server)),
+        _ => {
+            ("mcp", Router::new().route("/mcp", post(http::post).get(http::get)).with_state(server))
+        }
     };
     say(&format!("http://{address}/{place}"));
-    // An answer is a few small writes, which must not wait for each other when it is measured.
+    // An answer is a few small writes. Without TCP_NODELAY they wait for each other and distort the
+    // measurement.
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     axum::serve(listener, app).await.expect("it serves until it is killed");
 }
 
-fn by_events(desk: Arc<Desk>) -> Router {
-    let stage = sse::Stage { desk, mouth: Arc::default(), tasks: Default::default() };
+fn sse_router(server: Arc<Server>) -> Router {
+    let state = sse::SseState { server, messages: Arc::default(), tasks: Default::default() };
     Router::new()
         .route("/sse", get(sse::open))
         .route("/messages", post(sse::post))
-        .with_state(stage)
+        .with_state(state)
 }
 
 #[expect(clippy::print_stdout, reason = "the test that started it reads what it says")]

@@ -1,4 +1,4 @@
-//! Tools of a newer version that find an older gateway.
+//! Shims and commands of one version that find a gateway of another.
 
 use evermoor_client::launch::Launcher;
 use evermoor_client::{GatewaySupervisor, Presence};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 #[tokio::test]
-async fn the_shim_of_a_newer_version_has_an_older_gateway_replaced() {
+async fn a_newer_shim_replaces_an_older_gateway() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
@@ -32,7 +32,7 @@ async fn the_shim_of_a_newer_version_has_an_older_gateway_replaced() {
 }
 
 #[tokio::test]
-async fn many_shims_of_a_newer_version_have_it_replaced_once() {
+async fn many_newer_shims_replace_an_older_gateway_once() {
     let scene = Scene::new();
     let program = Program::new("notes", scene.path("notes.ledger"), &[]);
     let mut old = scene.gateway_of("", &program.entry()).await;
@@ -48,11 +48,11 @@ async fn many_shims_of_a_newer_version_have_it_replaced_once() {
         assert_eq!(program.ledger.executions(&nonce), 1);
     }
     assert_eq!(runtime(&home), new);
-    assert_eq!(program.lives(), 2, "nobody else tried its upstreams");
+    assert_eq!(program.starts(), 2, "nobody else tried its upstreams");
 }
 
 #[tokio::test]
-async fn the_shim_of_an_older_version_leaves_a_newer_gateway_alone() {
+async fn an_older_shim_leaves_a_newer_gateway_alone() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
@@ -77,7 +77,7 @@ async fn a_plain_start_beside_an_older_gateway_says_how_to_replace_it() {
 }
 
 #[tokio::test]
-async fn the_supervisor_follows_the_gateway_that_took_over_and_reports_no_loss() {
+async fn the_client_follows_a_takeover_without_reporting_a_loss() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;

@@ -1,9 +1,9 @@
-//! One life of the fake PiecesOS: from its port to its end, by itself or as it is told.
+//! One process of the fake PiecesOS, from start to exit.
 //!
 //! # Theory of operation
-//! A life takes a port, calls its test and serves. However it leaves, it closes its port first, so
-//! that the next life can have it. A restart starts the next life as a process of its own and ends
-//! this one, as the real one does.
+//! The process binds a port, connects to its test and serves. It closes its port before it exits,
+//! so that its successor can bind it. A restart starts the successor as a separate process and
+//! exits, as the real one does.
 
 use std::ffi::OsStr;
 use std::net::Ipv4Addr;
@@ -18,48 +18,48 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::behaviour::{Mood, Moods};
-use super::connections::{Doorkeeper, Lines};
+use super::behaviour::{Behaviour, Behaviours};
+use super::connections::{ConnectionListener, Connections};
 use super::fault::Area;
-use super::guardian::Line;
 use super::http;
 use super::sessions::Sessions;
 use super::settings::{Flap, OnRestart, Settings};
+use super::test_connection::TestConnection;
 use crate::oracle::ledger::Ledger;
 
-/// A running fake.
+/// The running fake.
 pub(super) struct App {
     pub(super) folder: PathBuf,
     pub(super) ledger: Ledger,
     pub(super) port: u16,
-    pub(super) moods: Moods,
+    pub(super) behaviours: Behaviours,
     pub(super) sessions: Sessions,
-    pub(super) lines: Lines,
-    /// How many of the next replies are to be lost.
+    pub(super) connections: Connections,
+    /// How many of the next replies to drop.
     pub(super) lost_replies: AtomicU32,
     pub(super) ballast: Mutex<Vec<Ballast>>,
     tasks: Mutex<JoinSet<()>>,
-    pub(super) leave: mpsc::UnboundedSender<Way>,
+    pub(super) leave: mpsc::UnboundedSender<Exit>,
 }
 
-/// Memory that it took.
+/// Allocated memory.
 pub(super) struct Ballast {
     pub(super) for_good: bool,
     pub(super) _bytes: Vec<u8>,
 }
 
-/// How a life ends.
-pub(super) enum Way {
+/// How the process exits.
+pub(super) enum Exit {
     Quit,
     Restart,
     Crash { next_after: Option<u64> },
 }
 
-/// A caller gets its answer before the process that gave it is gone.
-const FAREWELL: Duration = Duration::from_millis(20);
+/// Time for a caller to receive its answer before the process exits.
+const REPLY_TIME: Duration = Duration::from_millis(20);
 
-/// Lives in this folder, after so many milliseconds, until something ends it.
-pub async fn live(folder: &Path, after: u64) {
+/// Runs in this folder, after a delay in milliseconds, until something ends it.
+pub async fn run(folder: &Path, after: u64) {
     let settings = Settings::read(folder);
     sleep(Duration::from_millis(after + settings.start_millis)).await;
     let listener = listen(folder).await;
@@ -69,35 +69,34 @@ pub async fn live(folder: &Path, after: u64) {
         folder: folder.to_owned(),
         ledger: Ledger::at(folder.join("ledger")),
         port,
-        moods: Moods::new(),
+        behaviours: Behaviours::new(),
         sessions: Sessions::default(),
-        lines: Lines::default(),
+        connections: Connections::default(),
         lost_replies: AtomicU32::new(0),
         ballast: Mutex::default(),
         tasks: Mutex::default(),
         leave,
     });
     app.flap(settings.flap);
-    let obeying = Arc::clone(&app);
-    if let Some(line) = Line::call(folder, port).await {
-        app.spawn(async move { obeying.obey(line).await });
+    let faulty = Arc::clone(&app);
+    if let Some(test) = TestConnection::call(folder, port).await {
+        app.spawn(async move { faulty.apply_faults(test).await });
     }
-    let door = Doorkeeper { listener, lines: app.lines.clone() };
-    let way = tokio::select! {
-        served = async { axum::serve(door, http::routes(&app)).await } => {
+    let listener = ConnectionListener { listener, connections: app.connections.clone() };
+    let exit = tokio::select! {
+        served = async { axum::serve(listener, http::routes(&app)).await } => {
             panic!("it serves until it leaves: {served:?}")
         }
-        Some(way) = leaving.recv() => way,
+        Some(exit) = leaving.recv() => exit,
     };
-    // The port is closed now.
-    match way {
-        Way::Quit => std::process::exit(0),
-        Way::Restart => {
+    match exit {
+        Exit::Quit => std::process::exit(0),
+        Exit::Restart => {
             start_another(folder, 0);
-            sleep(FAREWELL).await;
+            sleep(REPLY_TIME).await;
             std::process::exit(0)
         }
-        Way::Crash { next_after } => {
+        Exit::Crash { next_after } => {
             if let Some(after) = next_after {
                 start_another(folder, after);
             }
@@ -134,23 +133,23 @@ impl App {
         Settings::read(&self.folder)
     }
 
-    /// Runs something beside the request that asked for it.
+    /// Runs a task independently of the request that started it.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.lock().spawn(work);
     }
 
-    /// What it does when it is asked to restart; an error is a status.
+    /// Handles a restart request; an error is the status to answer with.
     pub(super) fn restart(self: &Arc<Self>) -> Result<(), u16> {
         match self.settings().on_restart {
-            OnRestart::Works => self.leave_after(FAREWELL, Way::Restart),
+            OnRestart::Works => self.leave_after(REPLY_TIME, Exit::Restart),
             OnRestart::Refuses { status } => return Err(status),
             OnRestart::Ignores => {}
             OnRestart::Lingers { millis } => {
-                self.moods.set(Area::Mcp, Mood::Refuses { status: 503, times: None });
-                self.leave_after(Duration::from_millis(millis), Way::Restart);
+                self.behaviours.set(Area::Mcp, Behaviour::Refuses { status: 503, times: None });
+                self.leave_after(Duration::from_millis(millis), Exit::Restart);
             }
             OnRestart::Overlaps => {
-                self.moods.set(Area::Mcp, Mood::Refuses { status: 503, times: None });
+                self.behaviours.set(Area::Mcp, Behaviour::Refuses { status: 503, times: None });
                 Settings::alter(&self.folder, |settings| {
                     (settings.port, settings.on_restart) = (None, OnRestart::Works);
                 });
@@ -161,19 +160,19 @@ impl App {
     }
 
     pub(super) fn quit(self: &Arc<Self>) {
-        self.leave_after(FAREWELL, Way::Quit);
+        self.leave_after(REPLY_TIME, Exit::Quit);
     }
 
-    /// Gives memory back, where that was not taken for good.
+    /// Frees the memory that was not allocated for good.
     pub(super) fn optimize(&self) {
         self.ballast.lock().retain(|ballast| ballast.for_good);
     }
 
-    fn leave_after(self: &Arc<Self>, wait: Duration, way: Way) {
+    fn leave_after(self: &Arc<Self>, wait: Duration, exit: Exit) {
         let leave = self.leave.clone();
         self.spawn(async move {
             sleep(wait).await;
-            let _ = leave.send(way);
+            let _ = leave.send(exit);
         });
     }
 
@@ -181,7 +180,7 @@ impl App {
         let Some(flap) = flap.filter(|flap| flap.left > 0) else { return };
         let rest = Flap { left: flap.left - 1, ..flap };
         Settings::alter(&self.folder, |settings| settings.flap = Some(rest));
-        let way = Way::Crash { next_after: Some(flap.down_millis) };
-        self.leave_after(Duration::from_millis(flap.up_millis), way);
+        let exit = Exit::Crash { next_after: Some(flap.down_millis) };
+        self.leave_after(Duration::from_millis(flap.up_millis), exit);
     }
 }

@@ -1,4 +1,4 @@
-//! More calls at once than anybody should make.
+//! Very many concurrent calls.
 
 use evermoor_tests::editor::answer::{Answer, Verdict};
 use evermoor_tests::oracle::{self, Call};
@@ -11,7 +11,7 @@ const CALLS: usize = 2000;
 const HELD: usize = 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_thousand_calls_at_once_as_many_wait_as_may_and_the_rest_hears_so_at_once() {
+async fn of_two_thousand_calls_the_allowed_number_is_held_and_the_rest_is_refused_at_once() {
     let mut play = Play::with("hold = 25", "").await;
     let editors = play.editor.crowd(CALLS);
     play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;
@@ -34,14 +34,14 @@ async fn of_two_thousand_calls_at_once_as_many_wait_as_may_and_the_rest_hears_so
     play.proxy.heal().await;
     history.extend(calls.join_all().await);
     let ledger = play.upstream.ledger.all();
-    let tally = oracle::judge(&history, &ledger).unwrap();
+    let tally = oracle::check(&history, &ledger).unwrap();
     assert_eq!((tally.not_sent, tally.done + tally.unknown), (CALLS - HELD, HELD), "{tally:?}");
     assert_eq!(tally.done, HELD, "{tally:?}");
     play.works("after the crowd").await;
 }
 
 #[tokio::test]
-async fn a_call_turned_away_from_a_full_queue_is_told_when_to_come_back() {
+async fn a_call_refused_by_a_full_queue_says_when_to_retry() {
     let play = Play::with("hold = 25", "").await;
     let editors = play.editor.crowd(HELD + 1);
     play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;

@@ -1,9 +1,10 @@
-//! The line between a test and each life of its fake PiecesOS.
+//! The connection between a test and each process of its fake PiecesOS.
 //!
 //! # Theory of operation
-//! Whoever launches it, a life looks up in its settings where the test waits, and calls there. It
-//! says who it is; the test tells it faults, one a line, and it says when each is done. When the
-//! line breaks, a life ends: nothing outlives its test. The test sees the end of a life the same way.
+//! Whoever launches the process, it reads the test's address from its settings and connects there.
+//! It reports its process id and port. The test then sends faults, one per line, and the process
+//! confirms each one. The process exits when the connection breaks, so nothing outlives its test;
+//! the test notices the end of a process in the same way.
 
 use std::path::Path;
 
@@ -19,9 +20,9 @@ use super::fault::Fault;
 use super::settings::Settings;
 use crate::PATIENCE;
 
-/// A life, as its test sees it.
+/// A process of the fake, as its test sees it.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub struct Instance {
     pub pid: u32,
     pub port: u16,
     orders: mpsc::Sender<(Fault, oneshot::Sender<()>)>,
@@ -33,15 +34,15 @@ struct Hello {
     port: u16,
 }
 
-impl Life {
-    /// Tells it a fault, and waits until it holds.
+impl Instance {
+    /// Injects a fault, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         let (done, is_done) = oneshot::channel();
         self.orders.send((fault, done)).await.expect("it lives");
         timeout(PATIENCE, is_done).await.expect("it does so in time").expect("it lives");
     }
 
-    /// Tells it something that ends it, and waits until it has.
+    /// Injects a fault that ends the process, and waits until it has exited.
     pub async fn tell_last(&self, fault: Fault) {
         let (done, _) = oneshot::channel();
         self.orders.send((fault, done)).await.expect("it lives");
@@ -57,21 +58,21 @@ impl Life {
     }
 }
 
-/// The test's end: takes the calls of lives and shows them, in the order in which they called.
-pub(super) async fn receive(listener: TcpListener, lives: watch::Sender<Vec<Life>>) {
-    let mut talks = JoinSet::new();
+/// The test's side: accepts connections from processes and publishes them in order of arrival.
+pub(super) async fn receive(listener: TcpListener, instances: watch::Sender<Vec<Instance>>) {
+    let mut tasks = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        talks.spawn(talk(stream, lives.clone()));
+        tasks.spawn(serve_instance(stream, instances.clone()));
     }
 }
 
-async fn talk(stream: TcpStream, lives: watch::Sender<Vec<Life>>) -> Option<()> {
+async fn serve_instance(stream: TcpStream, instances: watch::Sender<Vec<Instance>>) -> Option<()> {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let hello: Hello = serde_json::from_str(&lines.next_line().await.ok()??).ok()?;
     let (orders, mut ordered) = mpsc::channel::<(Fault, oneshot::Sender<()>)>(8);
-    let life = Life { pid: hello.pid, port: hello.port, orders };
-    lives.send_modify(|lives| lives.push(life));
+    let instance = Instance { pid: hello.pid, port: hello.port, orders };
+    instances.send_modify(|instances| instances.push(instance));
     let mut waiting = std::collections::VecDeque::new();
     loop {
         tokio::select! {
@@ -89,17 +90,17 @@ async fn talk(stream: TcpStream, lives: watch::Sender<Vec<Life>>) -> Option<()> 
     }
 }
 
-/// The life's end of the line.
-pub(super) struct Line {
+/// The process's side of the connection.
+pub(super) struct TestConnection {
     read: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,
 }
 
-impl Line {
-    /// Calls the test, if there is one.
+impl TestConnection {
+    /// Connects to the test, if there is one.
     pub(super) async fn call(folder: &Path, port: u16) -> Option<Self> {
-        let guardian = Settings::read(folder).guardian?;
-        let stream = TcpStream::connect(guardian).await.expect("the test waits for its lives");
+        let test_address = Settings::read(folder).test_address?;
+        let stream = TcpStream::connect(test_address).await.expect("the test waits for its lives");
         let (read, write) = stream.into_split();
         let mut line = Self { read: BufReader::new(read).lines(), write };
         let hello = Hello { pid: std::process::id(), port };

@@ -1,4 +1,4 @@
-//! An upstream of one revision behind a gateway, and editors of both eras.
+//! An upstream of one MCP version behind a gateway, and editors with and without sessions.
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_11_25);
 pub(crate) const NEW: ProtocolVersion = ProtocolVersion::Stateless;
 
-/// Everything that an editor can be asked.
+/// All client capabilities.
 pub(crate) fn able() -> Value {
     json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} })
 }
@@ -32,7 +32,7 @@ impl World {
         Self { scene, upstream, gateway }
     }
 
-    /// A client of 2026-07-28.
+    /// A 2026-07-28 client.
     pub(crate) fn newer(&self) -> Wire {
         Wire::to(&self.gateway, "/mcp/era")
     }
@@ -48,12 +48,13 @@ pub(crate) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-/// Calls a tool with everything that the client can be asked.
+/// Calls a tool as a client with all capabilities.
 pub(crate) async fn call(wire: &Wire, tool: &str) -> Value {
     wire.post(&request(1, "tools/call", json!({ "name": tool }))).await.last().clone()
 }
 
-/// Calls a tool and answers what is asked on the way with `answer`. Returns the question and the answer.
+/// Calls a tool, and answers the server's request with `answer`. Returns the request and the
+/// result.
 pub(crate) async fn converse(
     wire: &Wire,
     id: u64,

@@ -1,11 +1,11 @@
-//! Nothing of the control API is open to whoever has no control token.
+//! The control API requires a control token.
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::http;
 use http::{Method, StatusCode};
 
 #[tokio::test]
-async fn what_the_dashboard_asks_for_needs_the_control_token() {
+async fn every_control_request_needs_the_control_token() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let before = gateway.config();
@@ -34,7 +34,7 @@ async fn what_the_dashboard_asks_for_needs_the_control_token() {
                 None => request,
             };
             let status = request.send().await.unwrap().status();
-            // To an editor the control API does not exist.
+            // For an editor's token the control API does not exist.
             let wanted = match token {
                 None => StatusCode::UNAUTHORIZED,
                 Some(_) => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! The paths of PiecesOS, and its two ways to speak MCP.
+//! The API of PiecesOS, and its two MCP transports.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{HEALTH, STREAMABLE, ask, create, get, get_json, handshake, post, request, said};
 
 #[tokio::test]
-async fn health_is_a_word_and_a_number_and_asks_for_no_credentials() {
+async fn health_is_a_word_and_a_number_and_needs_no_credentials() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     assert!(get(&pieces, HEALTH).await.starts_with("ok:"));
@@ -27,7 +27,7 @@ async fn it_takes_the_first_free_port_of_its_range() {
 }
 
 #[tokio::test]
-async fn it_says_whether_somebody_is_signed_in_and_whether_it_remembers() {
+async fn it_reports_whether_somebody_is_signed_in_and_whether_memory_is_on() {
     let (scene, vision) = (Scene::new(), "/workstream_pattern_engine/processors/vision");
     let pieces = Pieces::start(&scene).await;
     assert!(get_json(&pieces, "/user").await["user"]["id"].is_string());
@@ -115,15 +115,15 @@ async fn the_gateway_and_its_editors_use_it_over_both_transports() {
 }
 
 #[tokio::test]
-async fn nothing_of_it_outlives_its_test() {
+async fn no_process_outlives_its_test() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     let health = pieces.url(HEALTH);
     assert_eq!(ask(&pieces, Method::GET, "/os/restart").await.0, StatusCode::NO_CONTENT);
-    let next = pieces.life(2).await;
+    let next = pieces.instance(2).await;
     let line = std::net::TcpStream::connect(("127.0.0.1", next.port)).unwrap();
     drop(pieces);
-    // Its end closes the connection.
+    // The connection closes when it exits.
     line.set_read_timeout(Some(evermoor_tests::PATIENCE)).unwrap();
     assert!(matches!(std::io::Read::read(&mut &line, &mut [0; 1]), Ok(0) | Err(_)));
     assert!(http().get(health).send().await.is_err());

@@ -1,5 +1,5 @@
-//! `minding [ROUNDS] [IDLE SECONDS]`: how fast an application is followed and brought back, and what
-//! looking after it costs.
+//! `app-watching [ROUNDS] [IDLE SECONDS]`: how fast the gateway follows and restarts an
+//! application, and what watching it costs.
 
 use std::time::Duration;
 
@@ -26,22 +26,22 @@ async fn main() {
     watched(Duration::from_secs(idle)).await;
 }
 
-/// A gateway that looks after an application, and an editor of it.
-async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
+/// A gateway that watches an application, and an editor connected to it.
+async fn watched_app(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
     pieces.describe(&scene.home(), "");
     let gateway = scene.gateway_of("", "[upstreams.pieces]\npreset = \"pieces-os\"\n").await;
     let editor = gateway.editor("/mcp/pieces").await;
     (gateway, editor)
 }
 
-/// It comes back on another port, once with a call that waits and once without.
+/// The application moves to another port, in alternate rounds with and without a held call.
 async fn moved(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    let (gateway, mut editor) = watched_app(&scene, &pieces).await;
     let (mut called, mut followed) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let next = pieces.lives() + 1;
+        let next = pieces.starts() + 1;
         known(&gateway, pieces.pid()).await;
         pieces.newest().tell_last(Fault::Move).await;
         let (listens, answered) = tokio::join!(born(&pieces, next), answered(&mut editor));
@@ -57,14 +57,14 @@ async fn moved(rounds: u64) {
     say("on another port, to known again without a call", followed);
 }
 
-/// It crashes and is restarted by itself.
+/// The application crashes and is restarted automatically.
 async fn crashed(rounds: u64) {
     let (mut called, mut noticed) = (Vec::new(), Vec::new());
     for _ in 0..rounds.div_ceil(3) {
         let scene = Scene::new();
         let pieces = Pieces::start(&scene).await;
-        let (gateway, mut editor) = stage(&scene, &pieces).await;
-        // More than three in ten minutes are not restarted.
+        let (gateway, mut editor) = watched_app(&scene, &pieces).await;
+        // The gateway stops restarting after three crashes in ten minutes.
         for _ in 0..3 {
             known(&gateway, pieces.pid()).await;
             pieces.newest().tell_last(Fault::Abort).await;
@@ -81,12 +81,12 @@ async fn crashed(rounds: u64) {
     say("crash, to a waiting call's answer after the restart", called);
 }
 
-/// Its health is good before its tools are there.
+/// The health check passes before the tools are available.
 async fn half_up(rounds: u64) {
     let mut called = Vec::new();
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
-    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    let (gateway, mut editor) = watched_app(&scene, &pieces).await;
     for _ in 0..rounds {
         pieces.alter(|settings| settings.half_up = true);
         pieces.launch().await;
@@ -101,11 +101,11 @@ async fn half_up(rounds: u64) {
     say("half up, to the first good call once its tools are there", called);
 }
 
-/// A person asks for it.
+/// A person asks for a restart.
 async fn restarted(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, _editor) = stage(&scene, &pieces).await;
+    let (gateway, _editor) = watched_app(&scene, &pieces).await;
     let mut took = Vec::new();
     for _ in 0..rounds {
         known(&gateway, pieces.pid()).await;
@@ -121,11 +121,11 @@ async fn restarted(rounds: u64) {
     say("restart by its own way", took);
 }
 
-/// What it costs while nothing happens: with the application there, and without.
+/// Idle cost, with the application running and without it.
 async fn watched(length: Duration) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
-    let (gateway, _editor) = stage(&scene, &pieces).await;
+    let (gateway, _editor) = watched_app(&scene, &pieces).await;
     known(&gateway, pieces.pid()).await;
     cost("while it serves", &gateway, length).await;
     pieces.newest().tell_last(Fault::Quit).await;
@@ -144,7 +144,7 @@ async fn cost(when: &str, gateway: &Gateway, length: Duration) {
     println!("{when:<56} {share:.3} % of a processor over {} s, {memory} KiB", length.as_secs());
 }
 
-/// Waits until this process is known and served by.
+/// Waits until the gateway has found this process and is connected to it.
 async fn known(gateway: &Gateway, pid: u32) {
     let connected = |link: &UpstreamState| matches!(link, UpstreamState::Connected { .. });
     let known = |one: Option<&AppStatus>| app(one, |app| app.pid == Some(pid));
@@ -156,7 +156,7 @@ fn app(one: Option<&AppStatus>, wanted: impl Fn(&AppStatus) -> bool) -> bool {
 }
 
 async fn born(pieces: &Pieces, life: usize) -> Instant {
-    pieces.life(life).await;
+    pieces.instance(life).await;
     Instant::now()
 }
 

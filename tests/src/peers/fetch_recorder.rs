@@ -1,4 +1,4 @@
-//! Sees what a server does that keeps no ledger itself: it is told to fetch a file from here.
+//! Records executions of a server that keeps no ledger: its tool fetches a file from here.
 
 use std::net::SocketAddr;
 
@@ -9,12 +9,12 @@ use tokio::net::TcpListener;
 
 use crate::oracle::ledger::Ledger;
 
-/// Serves a file per nonce, and writes down each time one is fetched.
-pub(super) struct Witness {
+/// Serves one file per nonce, and records each fetch in the ledger.
+pub(super) struct FetchRecorder {
     address: SocketAddr,
 }
 
-impl Witness {
+impl FetchRecorder {
     pub(super) async fn start(ledger: Ledger) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("it listens");

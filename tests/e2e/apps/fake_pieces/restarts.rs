@@ -1,4 +1,4 @@
-//! How PiecesOS ends, and how it begins again.
+//! How PiecesOS exits and starts again.
 
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Flap, OnRestart, Pieces};
@@ -17,7 +17,7 @@ async fn a_restart_is_another_process_on_the_same_port() {
     let pieces = Pieces::start(&scene).await;
     let (old, health) = (pieces.newest(), get(&pieces, HEALTH).await);
     assert_eq!(restart(&pieces).await, StatusCode::NO_CONTENT);
-    let new = pieces.life(2).await;
+    let new = pieces.instance(2).await;
     old.ended().await;
     assert_ne!(new.pid, old.pid);
     assert_eq!(new.port, old.port);
@@ -34,7 +34,7 @@ async fn a_restart_that_is_refused_or_ignored_changes_nothing() {
     pieces.alter(|settings| settings.on_restart = OnRestart::Ignores);
     assert_eq!(restart(&pieces).await, StatusCode::NO_CONTENT);
     get(&pieces, HEALTH).await;
-    assert_eq!((pieces.lives(), pieces.newest().has_ended()), (1, false));
+    assert_eq!((pieces.starts(), pieces.newest().has_ended()), (1, false));
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn the_old_process_may_answer_health_for_a_while_after_it_said_that_it_res
     assert_eq!(get(&pieces, HEALTH).await, old);
     let mcp = ask(&pieces, Method::POST, STREAMABLE).await.0;
     assert_eq!(mcp, StatusCode::SERVICE_UNAVAILABLE);
-    pieces.life(2).await;
+    pieces.instance(2).await;
     assert_ne!(get(&pieces, HEALTH).await, old);
 }
 
@@ -58,19 +58,19 @@ async fn the_old_process_may_answer_health_beside_the_new_one() {
     pieces.alter(|settings| settings.on_restart = OnRestart::Overlaps);
     let (old, at) = (pieces.newest(), pieces.url(HEALTH));
     restart(&pieces).await;
-    let new = pieces.life(2).await;
+    let new = pieces.instance(2).await;
     assert_ne!((new.pid, new.port), (old.pid, old.port));
     assert!(http().get(at).send().await.unwrap().status().is_success());
     assert!(!old.has_ended());
 }
 
 #[tokio::test]
-async fn it_quits_when_it_is_told_to_and_does_not_come_back() {
+async fn it_quits_on_request_and_stays_down() {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;
     assert_eq!(ask(&pieces, Method::POST, "/os/terminate").await.0, StatusCode::NO_CONTENT);
     pieces.newest().ended().await;
-    assert_eq!(pieces.lives(), 1);
+    assert_eq!(pieces.starts(), 1);
 }
 
 #[tokio::test]
@@ -90,20 +90,20 @@ async fn it_comes_back_on_another_port() {
     let pieces = Pieces::start(&scene).await;
     let old = pieces.newest();
     pieces.tell(Fault::Move).await;
-    let new = pieces.life(2).await;
+    let new = pieces.instance(2).await;
     assert_eq!(new.port, old.port + 1);
     assert!(http().get(format!("http://127.0.0.1:{}{HEALTH}", old.port)).send().await.is_err());
 }
 
 #[tokio::test]
-async fn it_flaps_as_often_as_it_is_told_and_then_stays() {
+async fn it_crashes_the_configured_number_of_times_and_then_stays() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     let flap = Flap { left: 3, up_millis: 20, down_millis: 20 };
     pieces.alter(|settings| settings.flap = Some(flap));
     pieces.launch().await;
-    let last = pieces.life(4).await;
+    let last = pieces.instance(4).await;
     get(&pieces, HEALTH).await;
     assert!(!last.has_ended());
-    assert_eq!(pieces.lives(), 4);
+    assert_eq!(pieces.starts(), 4);
 }
