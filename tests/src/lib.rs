@@ -7,8 +7,8 @@
 //! - [`peers`], [`interop`], [`conformance`]: third-party servers and clients
 //! - [`desktop`]: a private desktop for the tray, Linux only
 //!
-//! Everything is real: processes, sockets, signals, a session bus. Tests never sleep; they wait for
-//! a condition and fail after [`PATIENCE`].
+//! Everything is real: processes, sockets, signals, a session bus. Tests wait for a condition,
+//! never for a fixed time, and fail after [`PATIENCE`].
 
 pub mod conformance;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Repeated wrong tokens are answered more and more slowly; valid tokens are not affected.
+//! Guessing tokens and sessions is rate-limited; valid ones are not affected.
 
 use evermoor_tests::Scene;
 use http::StatusCode;
@@ -6,7 +6,7 @@ use http::StatusCode;
 use super::{gateway, post};
 
 #[tokio::test]
-async fn after_twenty_wrong_tokens_only_a_valid_one_is_answered() {
+async fn after_twenty_wrong_tokens_further_ones_get_429_and_a_valid_one_works() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
     for number in 0..30 {

@@ -114,7 +114,7 @@ async fn an_unwritable_folder_loses_the_cache_but_no_call() {
 }
 
 #[tokio::test]
-async fn the_version_of_a_server_is_detected_once() {
+async fn the_transport_of_a_server_is_detected_once() {
     let (scene, server) = (Scene::new(), EventsServer::start().await);
     let mut gateway = scene.gateway_to("", "notes", &server.url, "").await;
     gateway.until_connected("notes").await;
@@ -130,7 +130,7 @@ async fn the_version_of_a_server_is_detected_once() {
 }
 
 #[tokio::test]
-async fn the_version_of_a_server_is_detected_again_when_it_has_changed() {
+async fn the_transport_of_a_server_is_detected_again_when_it_has_changed() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     upstream.kill().await;

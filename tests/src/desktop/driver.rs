@@ -56,7 +56,7 @@ impl Driver {
         post(&self.http, &format!("{}/execute/async", self.session), &order).await
     }
 
-    /// Waits until a script in the page returns a truthy value.
+    /// Waits until a script in the page returns true.
     pub async fn until(&self, script: &str) {
         let seen = async {
             while self.answer(script).await != json!(true) {

@@ -153,7 +153,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
     fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().unwrap()
+        tempfile::tempdir().expect("a temporary folder")
     }
 
     #[test]

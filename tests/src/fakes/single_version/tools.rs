@@ -47,7 +47,7 @@ fn tool(server: &Server, name: &str) -> Value {
     tool
 }
 
-/// A running call. Dropping it records in the ledger that it was abandoned.
+/// A running call. Dropping it records in the ledger that it was cancelled.
 struct Unfinished(Option<(Ledger, String)>);
 
 impl Drop for Unfinished {

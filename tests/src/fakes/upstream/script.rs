@@ -74,7 +74,7 @@ pub enum Reply {
     Chunked,
     /// A stream with this many MiB of comments before the reply.
     Comments(u32),
-    /// A stream with one endless comment, of which this many MiB are sent.
+    /// A stream with one unterminated comment of this many MiB.
     LongComment(u32),
     /// A stream whose lines end in CR.
     CarriageReturns,
