@@ -2,7 +2,7 @@ import { render } from '@testing-library/svelte'
 import { describe, expect, test } from 'vitest'
 
 import look from './look.css?raw'
-import type { Overall } from './lib/types'
+import type { OverallState } from './lib/types'
 import StateIcon from './parts/upstream/StateIcon.svelte'
 
 const [light = '', dark = ''] = look.split('@media (prefers-color-scheme: dark)')
@@ -43,7 +43,7 @@ const drawings = import.meta.glob<string>('../../icons/tray/*.svg', {
 })
 
 test.each(Object.entries(drawings))('the mark is drawn as in %s', (path, drawing) => {
-  const shape = path.replace(/^.*\/|\.svg$/g, '') as Overall
+  const shape = path.replace(/^.*\/|\.svg$/g, '') as OverallState
   const { container } = render(StateIcon, { shape, size: 'small' })
   const tray = new DOMParser().parseFromString(drawing, 'image/svg+xml')
   expect(strokes(container)).toEqual(strokes(tray))

@@ -1,7 +1,7 @@
 // Pieces that the tests put together.
 
 import type { Answer, Gateway, Method, Presence } from './gateway/gateway'
-import type { App, Code, Editor, Failure, Link, Status, Upstream } from './types'
+import type { AppStatus, Code, EditorStatus, Failure, UpstreamState, Status, UpstreamStatus } from './types'
 
 export const NOON = Date.UTC(2026, 5, 1, 12)
 
@@ -11,9 +11,9 @@ export const failure = (code: Code = 'connection_refused'): Failure => ({
   remedy: 'Start PiecesOS.',
 })
 
-export const connected = (since = NOON): Link => ({ state: 'connected', since, server: 'server' })
+export const connected = (since = NOON): UpstreamState => ({ state: 'connected', since, server: 'server' })
 
-export const down = (attempts = 1, code?: Code): Link => ({
+export const down = (attempts = 1, code?: Code): UpstreamState => ({
   state: 'down',
   since: NOON,
   retryAt: NOON + 4_000,
@@ -21,7 +21,7 @@ export const down = (attempts = 1, code?: Code): Link => ({
   failure: failure(code),
 })
 
-export const upstream = (title: string, link: Link = connected()): Upstream => ({
+export const upstream = (title: string, link: UpstreamState = connected()): UpstreamStatus => ({
   name: title.toLowerCase(),
   title,
   target: 'http://localhost:39300/mcp',
@@ -33,7 +33,7 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
   touched: null,
 })
 
-export const app = (more: Partial<App> = {}): App => ({
+export const app = (more: Partial<AppStatus> = {}): AppStatus => ({
   word: 'Connected',
   what: 'PiecesOS is ready.',
   remedy: 'Nothing to do.',
@@ -53,7 +53,7 @@ export const app = (more: Partial<App> = {}): App => ({
   ...more,
 })
 
-export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({
+export const editor = (name: string, more: Partial<EditorStatus> = {}): EditorStatus => ({
   name,
   made: NOON - 3 * 86_400_000,
   seen: NOON - 5 * 60_000,
@@ -63,7 +63,7 @@ export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({
   ...more,
 })
 
-export const status = (...upstreams: Upstream[]): Status => ({
+export const status = (...upstreams: UpstreamStatus[]): Status => ({
   version: '0.1.0',
   pid: 4711,
   endpoint: 'http://127.0.0.1:7420/mcp',

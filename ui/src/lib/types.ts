@@ -16,7 +16,7 @@ endpoint: string,
 /**
  * Selects the tray icon.
  */
-overall: Overall, 
+overall: OverallState, 
 /**
  * Describes the state in one sentence.
  */
@@ -24,7 +24,7 @@ sentence: string,
 /**
  * All upstreams, in configuration order.
  */
-upstreams: Array<Upstream>, 
+upstreams: Array<UpstreamStatus>, 
 /**
  * Problems that do not stop anything from working.
  */
@@ -32,7 +32,7 @@ warnings: Array<Failure>,
 /**
  * All editors that have a token.
  */
-editors: Array<Editor>, 
+editors: Array<EditorStatus>, 
 /**
  * The machine woke from sleep: show no alerts before this time (Unix time in milliseconds). It
  * may be in the past.
@@ -41,7 +41,7 @@ mutedUntil: number | null,
 /**
  * The clients that are connected now.
  */
-attached: Array<Attached>, 
+attached: Array<ConnectedClient>, 
 /**
  * The tray's settings.
  */
@@ -55,9 +55,9 @@ firstRun: boolean,
  */
 supervised: boolean, };
 
-export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
+export type OverallState = "healthy" | "busy" | "degraded" | "down" | "paused";
 
-export type Upstream = { 
+export type UpstreamStatus = { 
 /**
  * The name used in the configuration, in paths and in tool names.
  */
@@ -77,7 +77,7 @@ endpoint: string,
 /**
  * The state of the connection.
  */
-link: Link, 
+link: UpstreamState, 
 /**
  * How many tools it offers, according to the last known catalog.
  */
@@ -89,13 +89,13 @@ hidden: number,
 /**
  * The status of the app that hosts it, if it has one.
  */
-app: App | null, 
+app: AppStatus | null, 
 /**
  * The user's last action on it.
  */
-touched: Touched | null, };
+touched: UserAction | null, };
 
-export type Touched = { 
+export type UserAction = { 
 /**
  * Unix time in milliseconds.
  */
@@ -105,7 +105,7 @@ at: number,
  */
 restarts: boolean, };
 
-export type Link = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
+export type UpstreamState = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
 /**
  * The server's name for itself.
  */
@@ -119,7 +119,7 @@ retryAt: number,
  */
 attempts: number, failure: Failure, } | { "state": "paused", since: number, };
 
-export type App = { 
+export type AppStatus = { 
 /**
  * A short label for its state.
  */
@@ -179,11 +179,11 @@ gaveUp: boolean,
 /**
  * The current or the last restart.
  */
-restart: Restart | null, };
+restart: RestartProgress | null, };
 
 export type Next = "nothing" | "wait" | "install" | "start" | "restart" | "resume" | "open";
 
-export type Restart = { 
+export type RestartProgress = { 
 /**
  * Counts this app's restarts.
  */
@@ -191,13 +191,13 @@ number: number,
 /**
  * When it started (Unix time in milliseconds).
  */
-began: number, steps: Array<Event>, 
+began: number, steps: Array<TimedEvent>, 
 /**
  * The result; `None` while it is in progress.
  */
-end: RestartEnd | null, };
+end: RestartResult | null, };
 
-export type RestartEnd = { 
+export type RestartResult = { 
 /**
  * Unix time in milliseconds.
  */
@@ -219,7 +219,7 @@ remedy: string, };
 
 export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "keychain_locked" | "keychain_missing" | "secret_missing" | "not_mcp" | "crash_loop" | "not_installed" | "not_running" | "starting" | "crashed" | "quit" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 
-export type Editor = { name: string, 
+export type EditorStatus = { name: string, 
 /**
  * When its token was created (Unix time in milliseconds); `None` if it was written by hand.
  */
@@ -235,15 +235,15 @@ own: boolean,
 /**
  * How much it can see; `None` while no gateway is running.
  */
-shown: Shown | null, 
+shown: VisibleCounts | null, 
 /**
  * A remark about these counts, if there is one.
  */
 hint: string | null, };
 
-export type Shown = { tools: number, prompts: number, resources: number, };
+export type VisibleCounts = { tools: number, prompts: number, resources: number, };
 
-export type Refusal = { error: Failure, };
+export type ErrorBody = { error: Failure, };
 
 export type Incidents = { incidents: Array<Incident>, };
 
@@ -271,7 +271,7 @@ sign: Failure,
 /**
  * Why it happened, if known.
  */
-cause: Cause | null, 
+cause: IncidentCause | null, 
 /**
  * The memory of its process before the outage, in bytes.
  */
@@ -279,21 +279,21 @@ memory: number | null,
 /**
  * The uptime of its process before the outage, in milliseconds.
  */
-uptime: number | null, calls: Calls, 
+uptime: number | null, calls: AffectedCalls, 
 /**
  * What was observed and done, oldest first.
  */
-events: Array<Event>, 
+events: Array<TimedEvent>, 
 /**
  * How it ended; `None` while it is ongoing.
  */
-end: End | null, 
+end: IncidentEnd | null, 
 /**
  * How long no gateway was running during it, in milliseconds.
  */
 unwatched: number, };
 
-export type Calls = { 
+export type AffectedCalls = { 
 /**
  * Held until the upstream came back.
  */
@@ -311,7 +311,7 @@ unknown: number,
  */
 notSent: number, };
 
-export type Cause = { 
+export type IncidentCause = { 
 /**
  * One sentence.
  */
@@ -327,17 +327,17 @@ source: string,
  */
 excerpt: string, };
 
-export type Event = { at: number, 
+export type TimedEvent = { at: number, 
 /**
  * One sentence.
  */
 what: string, };
 
-export type End = { at: number, how: How, };
+export type IncidentEnd = { at: number, how: Resolution, };
 
-export type How = "reconnected" | "answered" | "removed" | "changed" | "paused";
+export type Resolution = "reconnected" | "answered" | "removed" | "changed" | "paused";
 
-export type Sample = { 
+export type ResourceSample = { 
 /**
  * The start of `span` (Unix time in milliseconds).
  */
@@ -399,13 +399,13 @@ fixable: boolean, };
 
 export type CheckState = "good" | "bad" | "skipped";
 
-export type Fixed = { 
+export type FixResult = { 
 /**
  * What was done, in one sentence.
  */
 what: string, };
 
-export type Attached = { 
+export type ConnectedClient = { 
 /**
  * The editor whose token it uses.
  */
@@ -417,7 +417,7 @@ client: string | null, clientVersion: string | null,
 /**
  * The MCP revision in use.
  */
-revision: string, transport: Wire, 
+revision: string, transport: ClientTransport, 
 /**
  * The upstream whose endpoint it uses; `None` for the merged endpoint.
  */
@@ -427,11 +427,11 @@ view: string | null,
  */
 since: number, };
 
-export type Wire = "http" | "sse" | "stdio";
+export type ClientTransport = "http" | "sse" | "stdio";
 
-export type Activity = { calls: Array<Call>, };
+export type RecentCalls = { calls: Array<RecentCall>, };
 
-export type Call = { 
+export type RecentCall = { 
 /**
  * Increases by one with each call that this gateway answers.
  */
@@ -483,9 +483,9 @@ p50Ms: number,
  */
 p95Ms: number, calls: number, };
 
-export type Catalog = { tools: Array<Tool>, prompts: Array<Item>, resources: Array<Item>, };
+export type CatalogListing = { tools: Array<ToolListing>, prompts: Array<CatalogEntry>, resources: Array<CatalogEntry>, };
 
-export type Tool = { 
+export type ToolListing = { 
 /**
  * The upstream's name for it.
  */
@@ -507,15 +507,15 @@ shown: boolean,
  */
 fixed: string | null, };
 
-export type Item = { 
+export type CatalogEntry = { 
 /**
  * The name of a prompt or the URI of a resource.
  */
 name: string, title: string | null, description: string | null, shown: boolean, };
 
-export type Timeline = { spans: Array<Span>, };
+export type Timeline = { spans: Array<TimelineSpan>, };
 
-export type Span = { 
+export type TimelineSpan = { 
 /**
  * Unix time in milliseconds.
  */
@@ -523,11 +523,11 @@ from: number,
 /**
  * `None` if it has not ended.
  */
-to: number | null, state: SpanState, };
+to: number | null, state: TimelineState, };
 
-export type SpanState = "connected" | "connecting" | "down" | "paused" | "off" | "unwatched";
+export type TimelineState = "connected" | "connecting" | "down" | "paused" | "off" | "unwatched";
 
-export type Trial = { ms: number, 
+export type TrialCallResult = { ms: number, 
 /**
  * The MCP result.
  */
@@ -561,13 +561,13 @@ upstreams: Array<UpstreamSettings>,
  */
 editors: Array<EditorSettings>, };
 
-export type TraySettings = { notifications: Notifications, 
+export type TraySettings = { notifications: NotificationLevel, 
 /**
  * Whether quitting the tray stops the gateway.
  */
 quitStopsGateway: boolean, };
 
-export type Notifications = "all" | "problems" | "none";
+export type NotificationLevel = "all" | "problems" | "none";
 
 export type UpstreamSettings = { name: string, 
 /**
@@ -601,11 +601,11 @@ memoryAlarm: string | null, trustAnnotations: boolean,
 /**
  * "shared" or "per-client".
  */
-sharing: string, tools: Lists, prompts: Lists, resources: Lists, };
+sharing: string, tools: FilterLists, prompts: FilterLists, resources: FilterLists, };
 
-export type EditorSettings = { name: string, upstreams: Lists, tools: Lists, prompts: Lists, resources: Lists, };
+export type EditorSettings = { name: string, upstreams: FilterLists, tools: FilterLists, prompts: FilterLists, resources: FilterLists, };
 
-export type Lists = { 
+export type FilterLists = { 
 /**
  * `None` if everything is allowed.
  */
@@ -621,17 +621,17 @@ upstreams?: { [key in string]: UpstreamChange },
  */
 editors?: { [key in string]: EditorChange }, };
 
-export type TrayChange = { notifications?: Notifications | null, quitStopsGateway?: boolean | null, };
+export type TrayChange = { notifications?: NotificationLevel | null, quitStopsGateway?: boolean | null, };
 
-export type UpstreamChange = { title?: string | null, enabled?: boolean | null, keepalive?: string | null, callTimeout?: string | null, restart?: string | null, recycle?: string | null, memoryAlarm?: string | null, trustAnnotations?: boolean | null, sharing?: string | null, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
+export type UpstreamChange = { title?: string | null, enabled?: boolean | null, keepalive?: string | null, callTimeout?: string | null, restart?: string | null, recycle?: string | null, memoryAlarm?: string | null, trustAnnotations?: boolean | null, sharing?: string | null, tools?: FilterListsChange, prompts?: FilterListsChange, resources?: FilterListsChange, };
 
-export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
+export type EditorChange = { upstreams?: FilterListsChange, tools?: FilterListsChange, prompts?: FilterListsChange, resources?: FilterListsChange, };
 
-export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+export type FilterListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
 
-export type Setup = { editors: Array<Found>, };
+export type Setup = { editors: Array<DetectedEditor>, };
 
-export type Found = { 
+export type DetectedEditor = { 
 /**
  * Its id on the command line, such as `claude-code`.
  */
@@ -643,11 +643,11 @@ title: string,
 /**
  * The file that lists its servers; `None` if it keeps them elsewhere.
  */
-path: string | null, state: Connection, 
+path: string | null, state: SetupState, 
 /**
  * The MCP servers in its file, including Evermoor.
  */
-entries: Array<FoundEntry>, 
+entries: Array<EditorServerEntry>, 
 /**
  * This editor is connected to the gateway now.
  */
@@ -662,9 +662,9 @@ hint: string,
  */
 link: string | null, };
 
-export type Connection = "connected" | "notConnected" | "changed" | "unreadable" | "notInstalled";
+export type SetupState = "connected" | "notConnected" | "changed" | "unreadable" | "notInstalled";
 
-export type FoundEntry = { name: string, 
+export type EditorServerEntry = { name: string, 
 /**
  * `stdio`, `http` or `sse`.
  */
@@ -684,7 +684,7 @@ diff: string,
  */
 snippet: string, hint: string, };
 
-export type SetupDone = { path: string | null, changed: boolean, 
+export type SetupResult = { path: string | null, changed: boolean, 
 /**
  * The path of the backup of the file.
  */
@@ -698,9 +698,9 @@ path: string | null, diff: string,
 /**
  * Evermoor's configuration, and a unified diff of it.
  */
-configPath: string, configDiff: string, moves: Array<Moves>, stays: Array<Stays>, hint: string, };
+configPath: string, configDiff: string, moves: Array<MovedServer>, stays: Array<KeptServer>, hint: string, };
 
-export type Moves = { 
+export type MovedServer = { 
 /**
  * The editor's name for it.
  */
@@ -710,7 +710,7 @@ name: string, upstream: string,
  */
 secrets: Array<string>, };
 
-export type Stays = { 
+export type KeptServer = { 
 /**
  * Empty if the file cannot be read at all.
  */

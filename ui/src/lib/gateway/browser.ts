@@ -11,7 +11,7 @@ import { type ServerEvent, eventsOf } from './events'
 import type { Answer, Gateway, Method, Presence } from './gateway'
 import { Locked, logIn, logOut, request, takeCode } from './session'
 import { gatewayGone, notUnderstood } from '../texts/common'
-import type { Failure, Refusal, Status } from '../types'
+import type { Failure, ErrorBody, Status } from '../types'
 
 const FIRST_PAUSE = 250
 const LONGEST_PAUSE = 5_000
@@ -137,7 +137,7 @@ async function contentOf(answer: Response): Promise<unknown> {
 }
 
 async function refusalOf(answer: Response): Promise<Failure> {
-  const refusal = (await answer.json().catch(() => ({}))) as Partial<Refusal>
+  const refusal = (await answer.json().catch(() => ({}))) as Partial<ErrorBody>
   return refusal.error ?? notUnderstood
 }
 

@@ -6,7 +6,7 @@ import { listen } from '@tauri-apps/api/event'
 
 import type { Answer, Folder, Gateway, Method, Presence, Shell, UpdateState } from './gateway'
 import { notUnderstood } from '../texts/common'
-import type { Failure, Refusal } from '../types'
+import type { Failure, ErrorBody } from '../types'
 
 export class ShellGateway implements Gateway {
   readonly shell: Shell = {
@@ -49,7 +49,7 @@ export class ShellGateway implements Gateway {
       const request = { method, path, body: body ?? null }
       const answer = await invoke<{ status: number; body: unknown }>('control', request)
       if (answer.status < 400) return { ok: true, value: answer.body as T }
-      return { ok: false, failure: (answer.body as Partial<Refusal> | null)?.error ?? notUnderstood }
+      return { ok: false, failure: (answer.body as Partial<ErrorBody> | null)?.error ?? notUnderstood }
     } catch (error) {
       return { ok: false, failure: failureOf(error) }
     }

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 
 import { type Board, type BoardEvent, PATIENCE, emptyBoard, next } from './status'
 import { NOON, connected, down, editor, failure, status, upstream } from '../samples'
-import type { Link } from '../types'
+import type { UpstreamState } from '../types'
 
 const after = (events: BoardEvent[], now = NOON, board: Board = emptyBoard(NOON)) =>
   events.reduce((before, event) => next(before, event, now), board)
 
-const serving = (link: Link): BoardEvent => ({
+const serving = (link: UpstreamState): BoardEvent => ({
   kind: 'told',
   presence: { kind: 'serving', status: status(upstream('PiecesOS', link)) },
 })

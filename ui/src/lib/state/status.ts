@@ -1,7 +1,7 @@
 // What is known, and how it changes. Pure: the moment comes with each event.
 
 import type { Presence } from '../gateway/gateway'
-import type { Failure, Link, Status } from '../types'
+import type { Failure, UpstreamState, Status } from '../types'
 
 /** How long a row may say that it restarts, or why it did not. */
 export const PATIENCE = 30_000
@@ -12,7 +12,7 @@ export interface Board {
   /** The last state heard, which outlives the gateway that told it. */
   status?: Status
   /** Restarts asked for and not yet seen to be done, by upstream; none outlives its gateway. */
-  asked: Record<string, { at: number; before: Link }>
+  asked: Record<string, { at: number; before: UpstreamState }>
   /** Restarts refused a moment ago, by upstream. */
   refused: Record<string, { at: number; failure: Failure }>
   /** Editors that are to be turned away and still have a token, and why if that was refused. */
@@ -87,7 +87,7 @@ function settle(board: Board): Board {
 }
 
 /** Done is a new connection, or another attempt that failed. What is off has nothing left to do. */
-function isDone(before: Link, link: Link): boolean {
+function isDone(before: UpstreamState, link: UpstreamState): boolean {
   switch (link.state) {
     case 'off':
       return true
@@ -103,7 +103,7 @@ function isDone(before: Link, link: Link): boolean {
   }
 }
 
-function linkOf(board: Board, name: string): Link | undefined {
+function linkOf(board: Board, name: string): UpstreamState | undefined {
   return board.status?.upstreams.find((upstream) => upstream.name === name)?.link
 }
 

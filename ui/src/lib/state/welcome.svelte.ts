@@ -4,7 +4,7 @@ import { asking } from './query.svelte'
 import { pathOf } from '../gateway/gateway'
 import type { Store } from './store.svelte'
 import { gatewayGone } from '../texts/common'
-import type { Failure, ImportPreview, SelfTest, Setup, SetupDone, SetupPreview } from '../types'
+import type { Failure, ImportPreview, SelfTest, Setup, SetupResult, SetupPreview } from '../types'
 
 export class Welcome {
   step = $state<1 | 2 | 3>(1)
@@ -76,7 +76,7 @@ export class Welcome {
     this.failures = {}
     for (const { id, title } of this.wanted) {
       this.connecting = title
-      const answer = await this.#store.gateway.ask<SetupDone>('POST', pathOf(['setup', id, this.moving[id] ? 'import' : 'connect']))
+      const answer = await this.#store.gateway.ask<SetupResult>('POST', pathOf(['setup', id, this.moving[id] ? 'import' : 'connect']))
       if (!answer.ok) this.failures = { ...this.failures, [id]: answer.failure }
       else if (answer.value.hint) this.hints = [...new Set([...this.hints, answer.value.hint])]
     }

@@ -3,12 +3,12 @@
 
 import { count, countdown, duration } from '../view/format'
 import type { Page } from '../view/route'
-import type { App, Code, Failure, Shown, Upstream } from '../types'
+import type { AppStatus, Code, Failure, VisibleCounts, UpstreamStatus } from '../types'
 
 export const name = 'Evermoor'
 
 export const title = (sentence: string) => `${sentence} – ${name}`
-export const summary = (upstreams: Upstream[]) => {
+export const summary = (upstreams: UpstreamStatus[]) => {
   const on = upstreams.filter(({ link }) => link.state !== 'off')
   const tools = on.reduce((sum, upstream) => sum + upstream.tools - upstream.hidden, 0)
   return `${count(tools, 'tool')} from ${count(on.length, 'server')}`
@@ -91,7 +91,7 @@ export const seen = (at: number | null, now: number) =>
   at === null ? 'never seen' : `last seen ${ago(at, now)}`
 
 /** How much an editor is shown: its tools, and what else there is. */
-export const sees = ({ tools, prompts, resources }: Shown) => {
+export const sees = ({ tools, prompts, resources }: VisibleCounts) => {
   const more = [prompts && count(prompts, 'prompt'), resources && count(resources, 'resource')]
   return ['Sees ' + count(tools, 'tool'), ...more.filter(Boolean)].join(', ')
 }
@@ -102,12 +102,12 @@ export const nextTry = (wait: number) => {
   return left ? `· retrying in ${left}` : '· retrying now'
 }
 /** As `Upstream::tool_count` has it. */
-export const tools = ({ tools, hidden }: Upstream) =>
+export const tools = ({ tools, hidden }: UpstreamStatus) =>
   hidden ? `${tools - hidden} of ${tools} tools shown` : count(tools, 'tool')
 export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
 
 /** What is worth knowing of an application that serves: what a person can do, then its memory. */
-export const seenOf = ({ what, remedy, next, notes, offer, trend }: App) => {
+export const seenOf = ({ what, remedy, next, notes, offer, trend }: AppStatus) => {
   const stands = next === 'nothing' ? [] : [`${what} ${remedy}`]
   const memory = trend ? [`Memory: ${trend}`] : []
   return [...(offer ? [offer] : []), ...stands, ...notes, ...memory].join(' ')

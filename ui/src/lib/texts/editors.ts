@@ -1,10 +1,10 @@
 // The editors page's texts.
 
 import { count, listed } from '../view/format'
-import type { Connection, Found, FoundEntry } from '../types'
+import type { SetupState, DetectedEditor, EditorServerEntry } from '../types'
 
 export const about = 'Evermoor adds one entry to the editor’s configuration file and keeps a backup. Undo removes the entry again.'
-export const sentence = (found: Found[]) => {
+export const sentence = (found: DetectedEditor[]) => {
   const there = found.filter(({ state }) => state !== 'notInstalled')
   const connected = there.filter(({ state }) => state === 'connected').length
   const changed = there.filter(({ state }) => state === 'changed')
@@ -23,7 +23,7 @@ export const tokens = 'Tokens'
 export const tokensNote = 'Each editor has its own token, so you can revoke one without affecting the others.'
 export const anotherEditor = 'Any other editor'
 
-export const states: Record<Connection, string> = {
+export const states: Record<SetupState, string> = {
   connected: 'Connected',
   notConnected: 'Not connected',
   changed: 'Changed outside Evermoor',
@@ -32,9 +32,9 @@ export const states: Record<Connection, string> = {
 }
 export const inUse = 'in use now'
 /** The servers that an editor has besides Evermoor. */
-export const ownServers = (entries: FoundEntry[]) => entries.filter(({ ours }) => !ours).map(({ name }) => name)
+export const ownServers = (entries: EditorServerEntry[]) => entries.filter(({ ours }) => !ours).map(({ name }) => name)
 /** The same in words; nothing if it has none. */
-export const has = (entries: FoundEntry[]) => {
+export const has = (entries: EditorServerEntry[]) => {
   const names = ownServers(entries)
   return names.length ? `Also has these MCP servers: ${names.join(', ')}` : ''
 }

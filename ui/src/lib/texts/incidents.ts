@@ -1,7 +1,7 @@
 // The incidents page's texts.
 
 import { count, duration } from '../view/format'
-import type { Calls, How, Incident } from '../types'
+import type { AffectedCalls, Resolution, Incident } from '../types'
 
 export const about = 'Every outage of a server: what Evermoor saw, what it did and what caused it.'
 export const sentence = (all: Incident[]) => {
@@ -19,14 +19,14 @@ export const copyAll = 'Copy all as Markdown'
 export const copyOne = 'Copy as Markdown'
 export const lasted = (length: number) => `lasted ${duration(length)}`
 export const sofar = (length: number) => `for ${duration(length)} so far`
-export const ends: Record<How, string> = {
+export const ends: Record<Resolution, string> = {
   reconnected: 'Reconnected.',
   answered: 'Responding again.',
   removed: 'Removed from the configuration.',
   changed: 'Configuration changed.',
   paused: 'Paused.',
 }
-export const calls = ({ held, answered, unknown, notSent }: Calls) => {
+export const calls = ({ held, answered, unknown, notSent }: AffectedCalls) => {
   if (held + unknown + notSent === 0) return 'No call was affected.'
   const parts = [
     held && `${count(held, 'call')} held, ${answered} of them answered`,

@@ -1,7 +1,7 @@
 // The overview's texts.
 
 import { count, duration, moment } from '../view/format'
-import type { Attached, Incident, SpanState } from '../types'
+import type { ConnectedClient, Incident, TimelineState } from '../types'
 
 export const connectedNow = 'Connected now'
 export const nobodyConnected = 'No editor is connected.'
@@ -11,9 +11,9 @@ export const allIncidents = 'All incidents'
 export const noIncidents = 'Nothing has gone wrong yet.'
 
 /** The program itself, with its version, or the name its token has. */
-export const client = ({ client, clientVersion, editor }: Attached) =>
+export const client = ({ client, clientVersion, editor }: ConnectedClient) =>
   client ? [client, clientVersion].filter(Boolean).join(' ') : editor
-export const transport = ({ transport, view }: Attached) => {
+export const transport = ({ transport, view }: ConnectedClient) => {
   const way = { stdio: 'stdio', sse: 'HTTP with SSE', http: 'HTTP' }[transport]
   return view ? `${way}, ${view} only` : way
 }
@@ -41,7 +41,7 @@ export const uptime = (title: string, part: string | undefined, known: number, o
   if (known < HOUR) return `${title} has been monitored for ${duration(known)}, ${interrupted}`
   return `${title} was connected ${part} of ${ofKnown(known)}, ${interrupted}`
 }
-export const states: Record<SpanState, string> = {
+export const states: Record<TimelineState, string> = {
   connected: 'Connected',
   connecting: 'Connecting',
   down: 'Not connected',

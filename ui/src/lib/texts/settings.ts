@@ -1,7 +1,7 @@
 // The settings page's texts.
 
 import type { UpdateState } from '../gateway/gateway'
-import type { Notifications } from '../types'
+import type { NotificationLevel } from '../types'
 
 export const sentence = 'Settings'
 export const about = 'Every change is saved to config.toml at once. Comments and order in the file stay as they are.'
@@ -24,7 +24,7 @@ export const foldersAbout = 'Opens in your file manager.'
 export const folder = { config: 'Configuration', data: 'Data', logs: 'Logs' }
 
 export const notifications = 'Notifications'
-export const levels: Record<Notifications, string> = { all: 'Everything', problems: 'Problems only', none: 'Nothing' }
+export const levels: Record<NotificationLevel, string> = { all: 'Everything', problems: 'Problems only', none: 'Nothing' }
 export const level = 'Notify me about'
 export const levelAbout = 'You are notified when a server stays down, not for short interruptions.'
 export const quitStops = 'Quitting also stops the gateway'

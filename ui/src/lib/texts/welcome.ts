@@ -1,14 +1,14 @@
 // The first run's texts.
 
 import { count, milliseconds } from '../view/format'
-import type { Found, SelfTest, Upstream } from '../types'
+import type { DetectedEditor, SelfTest, UpstreamStatus } from '../types'
 
 export const step = (number: number) => `Step ${number} of 3`
 export const skip = 'Skip'
 export const next = 'Next'
 export const back = 'Back'
 
-export const found = (upstreams: Upstream[], editors: Found[]) => {
+export const found = (upstreams: UpstreamStatus[], editors: DetectedEditor[]) => {
   const parts = [
     ...(upstreams.length ? [upstreams.map(({ title }) => title).join(', ')] : []),
     ...(editors.length ? [count(editors.length, 'editor')] : []),

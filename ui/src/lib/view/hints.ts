@@ -1,8 +1,8 @@
 // What a tool says of itself. It is a hint, never a promise.
 
-import type { Tool } from '../types'
+import type { ToolListing } from '../types'
 
-export function hintsOf({ annotations }: Tool): { readOnly: boolean; destructive: boolean } {
+export function hintsOf({ annotations }: ToolListing): { readOnly: boolean; destructive: boolean } {
   const said = (annotations ?? {}) as { readOnlyHint?: unknown; destructiveHint?: unknown }
   const readOnly = said.readOnlyHint === true
   return { readOnly, destructive: !readOnly && said.destructiveHint === true }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { type Board, emptyBoard, next } from '../state/status'
 import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './summary'
 import { NOON, app, connected, down, editor, failure, status, upstream } from '../samples'
-import type { App, Code, Upstream } from '../types'
+import type { AppStatus, Code, UpstreamStatus } from '../types'
 
-const serving = (...upstreams: Upstream[]) =>
+const serving = (...upstreams: UpstreamStatus[]) =>
   next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
 
 const lose = (board: Board, code: Code = 'connection_lost') =>
@@ -87,7 +87,7 @@ test('a command is restarted, an address reconnected', () => {
 })
 
 test('an application says what can be done about it, and how much memory it has', () => {
-  const detail = (more: Partial<App> = {}) =>
+  const detail = (more: Partial<AppStatus> = {}) =>
     rowsOf(serving({ ...upstream('PiecesOS'), app: app(more) }))[0]?.detail
   expect(detail()).toBe('Memory: 812 MB, steady.')
   expect(detail({ next: 'open', what: 'PiecesOS is signed out.', remedy: 'Sign in.' })).toBe(
@@ -98,7 +98,7 @@ test('an application says what can be done about it, and how much memory it has'
 test('a restart that is under way shows its last step and is not asked for twice', () => {
   const step = { at: NOON, what: 'Asking PiecesOS to quit.' }
   const restart = { number: 1, began: NOON, steps: [step], end: null }
-  const row = (more: Partial<App>) => rowsOf(serving({ ...upstream('PiecesOS', down()), app: app(more) }))[0]
+  const row = (more: Partial<AppStatus>) => rowsOf(serving({ ...upstream('PiecesOS', down()), app: app(more) }))[0]
   expect(row({ restart })).toMatchObject({ word: 'Restarting', detail: step.what, shape: 'busy', ready: false })
   expect(row({ restart: { ...restart, end: { at: NOON, failure: null } } })).toMatchObject({ shape: 'down', ready: true })
 })

@@ -2,7 +2,7 @@
 
 import type { Board } from '../state/status'
 import * as texts from '../texts/common'
-import type { App, Code, Overall, Upstream } from '../types'
+import type { AppStatus, Code, OverallState, UpstreamStatus } from '../types'
 
 /** A gateway that is away this long is not merely restarting. */
 const RESTART = 10_000
@@ -11,7 +11,7 @@ const RESTART = 10_000
 const passing: Code[] = ['connection_lost', 'connection_refused', 'connect_timeout', 'timeout']
 
 export interface Headline {
-  shape: Overall
+  shape: OverallState
   sentence: string
   detail: string
 }
@@ -21,7 +21,7 @@ export interface Row {
   title: string
   target: string
   tools: string
-  shape: Overall
+  shape: OverallState
   word: string
   /** What follows the word: since when, or when the next attempt is made. */
   timing: string
@@ -107,12 +107,12 @@ export function helpOf(board: Board): Row | undefined {
 }
 
 /** The last step of the restart that is under way, if one is. */
-function underWayIn(app: App | null): string | undefined {
+function underWayIn(app: AppStatus | null): string | undefined {
   const restart = app?.restart
   return restart && !restart.end ? restart.steps.at(-1)?.what : undefined
 }
 
-function rowOf(upstream: Upstream, board: Board): Row {
+function rowOf(upstream: UpstreamStatus, board: Board): Row {
   const live = board.presence.kind === 'serving'
   const asked = upstream.name in board.asked
   const refusal = board.refused[upstream.name]

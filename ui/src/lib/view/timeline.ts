@@ -1,6 +1,6 @@
 // A state over time as pieces of a line. Pure.
 
-import type { Incident, Span, SpanState } from '../types'
+import type { Incident, TimelineSpan, TimelineState } from '../types'
 
 export const DAY = 24 * 60 * 60_000
 
@@ -13,12 +13,12 @@ export interface Piece {
   tone: Tone
   from: number
   to: number
-  state: SpanState
+  state: TimelineState
   /** What happened then, if that is known. */
   cause: string
 }
 
-const tones: Record<SpanState, Tone> = {
+const tones: Record<TimelineState, Tone> = {
   connected: 'good',
   connecting: 'busy',
   down: 'bad',
@@ -31,7 +31,7 @@ const tones: Record<SpanState, Tone> = {
 const THINNEST = 0.004
 
 /** The pieces of the time from `begin` to `end`, each with what is known of its cause. */
-export function piecesOf(spans: Span[], incidents: Incident[], begin: number, end: number): Piece[] {
+export function piecesOf(spans: TimelineSpan[], incidents: Incident[], begin: number, end: number): Piece[] {
   const length = end - begin
   return spans
     .map((span) => ({ ...span, from: Math.max(begin, span.from), to: Math.min(end, span.to ?? end) }))
@@ -43,7 +43,7 @@ export function piecesOf(spans: Span[], incidents: Incident[], begin: number, en
     })
 }
 
-function causeOf(state: SpanState, from: number, to: number, incidents: Incident[]): string {
+function causeOf(state: TimelineState, from: number, to: number, incidents: Incident[]): string {
   if (tones[state] === 'good') return ''
   const then = incidents.find(({ began, end }) => began <= to && (end?.at ?? to) >= from)
   return then ? (then.cause?.what ?? then.sign.what) : ''

@@ -1,7 +1,7 @@
 // What came of trying a tool, as a person reads it. Pure.
 
 import * as texts from '../texts/upstream'
-import type { Trial } from '../types'
+import type { TrialCallResult } from '../types'
 
 export interface Outcome {
   good: boolean
@@ -16,7 +16,7 @@ interface Result {
   structuredContent?: unknown
 }
 
-export function outcomeOf({ ms, result: answer, error }: Trial): Outcome {
+export function outcomeOf({ ms, result: answer, error }: TrialCallResult): Outcome {
   if (error !== undefined) return { good: false, sentence: texts.notDone(ms), text: messageOf(error) }
   const result = (answer ?? {}) as Result
   const good = result.isError !== true

@@ -8,9 +8,9 @@ import { patternsOf, textOf } from './patterns'
 import { NOON, failure } from '../samples'
 import { piecesOf, uptimeOf } from './timeline'
 import { outcomeOf } from './tool_result'
-import type { Call, Incident, Tool } from '../types'
+import type { RecentCall, Incident, ToolListing } from '../types'
 
-const call = (number: number, more: Partial<Call> = {}): Call => ({
+const call = (number: number, more: Partial<RecentCall> = {}): RecentCall => ({
   number,
   at: NOON + number,
   editor: 'cursor',
@@ -108,7 +108,7 @@ test('what came of trying a tool is read from any answer', () => {
 })
 
 test('a tool that only reads changes nothing, whatever else it says', () => {
-  const tool = (annotations: unknown) => hintsOf({ annotations } as Tool)
+  const tool = (annotations: unknown) => hintsOf({ annotations } as ToolListing)
   expect(tool({ readOnlyHint: true, destructiveHint: true })).toEqual({ readOnly: true, destructive: false })
   expect(tool({ destructiveHint: true }).destructive).toBe(true)
   expect(tool(null)).toEqual({ readOnly: false, destructive: false })
