@@ -8,15 +8,14 @@
 //! - [`apps`]: watches and restarts the applications that host upstreams
 //! - [`config`]: `config.toml`, presets, secrets, and the set of running upstreams
 //! - [`editors`]: editors' tokens, setup and import
-//! - [`history`]: incidents, samples and timelines on disk
-//! - [`monitoring`]: status, calls, clients, warnings, log, doctor
+//! - [`history`]: incidents and samples on disk
+//! - [`monitoring`]: status, recent calls, connected clients, timelines, log
 //! - [`lifecycle`]: start, stop, takeover and handover
-//! - [`system`]: clock, sleep and wake, file watching, the write lease
+//! - [`system`]: clock, keys, redaction, sleep and wake, file watching, the write lease
 //!
-//! A request goes `server` → `mcp` → `routing` → `upstream`. None of these uses one to its left, except
-//! that `upstream` connects to the demo in `server`. `lifecycle` assembles all folders; others use only
-//! its `keys`, `predecessor` and `bind`. `apps`, `history`, `monitoring` and `system` may be used by
-//! any folder. The first lines of each folder's `mod.rs` say what it uses.
+//! A request goes `server` → `mcp` → `routing` → `upstream`, and none of these uses one to its left.
+//! `lifecycle` assembles everything, and nothing uses it. `tests/e2e/tidy/dependencies.rs` has the
+//! full list of what each folder may use.
 
 pub mod apps;
 pub mod config;
@@ -31,8 +30,8 @@ pub mod system;
 pub mod upstream;
 
 pub use lifecycle::gateway::Gateway;
-pub use lifecycle::start_error::ServeError;
 pub use lifecycle::takeover::TakeoverTerms;
+pub use server::start_error::ServeError;
 
 /// The version of the gateway.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,6 +1,6 @@
 //! The control API, and access to the dashboard.
 //!
-//! - [`access`]: tokens
+//! - [`access`]: who may use the API
 //! - [`activity`], [`attached`], [`upstreams`]: what the dashboard shows
 //! - [`settings`], [`welcome`]: what a person changes
 

@@ -106,3 +106,110 @@ fn the_core_does_no_io_and_the_gateway_has_no_window() {
         }
     }
 }
+
+/// A folder, and the folders that it may use.
+type Rule = (&'static str, &'static [&'static str]);
+
+/// What the folders at the top of a crate may use of each other. `*` stands for every folder.
+const FOLDERS: [(&str, &[Rule]); 2] = [
+    (
+        "crates/core/src/",
+        &[
+            ("api", &["catalog", "config", "failure", "history", "policy", "protocol"]),
+            ("catalog", &["protocol"]),
+            ("config", &["api", "catalog", "policy", "preset", "security"]),
+            ("failure", &["protocol"]),
+            ("history", &["api", "failure"]),
+            ("import", &["config", "security"]),
+            ("lifecycle", &[]),
+            ("policy", &["api", "catalog", "config", "failure", "preset", "protocol"]),
+            ("preset", &["config", "failure"]),
+            ("protocol", &["catalog", "failure", "security"]),
+            ("security", &["failure", "protocol"]),
+        ],
+    ),
+    (
+        "crates/gateway/src/",
+        &[
+            ("apps", &["history", "system", "upstream"]),
+            ("config", &["apps", "history", "system", "upstream"]),
+            ("editors", &["config", "system"]),
+            ("history", &["system"]),
+            ("lifecycle", &["*"]),
+            ("mcp", &["editors", "monitoring", "routing", "system", "upstream"]),
+            ("monitoring", &["config", "editors", "history", "routing", "system", "upstream"]),
+            ("routing", &["monitoring", "upstream"]),
+            (
+                "server",
+                &[
+                    "apps",
+                    "config",
+                    "editors",
+                    "history",
+                    "mcp",
+                    "monitoring",
+                    "routing",
+                    "system",
+                    "upstream",
+                ],
+            ),
+            ("system", &[]),
+            ("upstream", &["apps", "config", "history", "monitoring", "system"]),
+        ],
+    ),
+];
+
+#[test]
+fn folders_use_only_the_folders_they_may() {
+    for (crate_folder, folders) in FOLDERS {
+        let known: BTreeMap<&str, &[&str]> = folders.iter().copied().collect();
+        let sources = super::sources::all();
+        for source in sources.iter().filter(|source| source.is_in(&[crate_folder])) {
+            let Some((folder, _)) = source.path[crate_folder.len()..].split_once('/') else {
+                continue;
+            };
+            let allowed =
+                known.get(folder).unwrap_or_else(|| panic!("{folder} is not in the table"));
+            for used in used_folders(&source.code()) {
+                let is_allowed = used == folder
+                    || !known.contains_key(used.as_str())
+                    || allowed.iter().any(|name| *name == "*" || *name == used);
+                assert!(is_allowed, "{}: {folder} must not use {used}", source.path);
+            }
+        }
+    }
+}
+
+/// The first segment of every path that starts with `crate::`, also within braces.
+fn used_folders(code: &str) -> BTreeSet<String> {
+    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let mut found = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let Some(group) = rest.strip_prefix('{') else {
+            found.insert(name(rest));
+            continue;
+        };
+        let mut depth = 0;
+        let mut is_start = true;
+        for (at, sign) in group.char_indices() {
+            match sign {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => is_start = true,
+                sign if is_start && sign.is_alphabetic() && depth == 0 => {
+                    found.insert(name(&group[at..]));
+                    is_start = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn used_folders_are_found_in_every_form_of_a_path() {
+    let code = "use crate::{api::A, config::{B, C}};\nfn f(x: crate::policy::D) {}";
+    assert_eq!(Vec::from_iter(used_folders(code)), ["api", "config", "policy"]);
+}

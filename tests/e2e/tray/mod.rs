@@ -1,7 +1,7 @@
 //! The real tray on a private desktop, read and clicked over D-Bus.
 //!
 //! - [`menu`], [`window`], [`shell`]: what it shows
-//! - [`alerts`]: notifications
+//! - [`alerts`]: the notifications people get
 //! - [`gateway`], [`port`]: the gateway it starts
 //! - [`editors`], [`login`], [`updates`], [`log`]: everything else it does
 //!

@@ -4,7 +4,7 @@
 //! - [`single_version`]: an upstream that speaks one MCP version only
 //! - [`sse_server`]: a 2024-11-05 server inside the test process
 //! - [`program`]: a stdio upstream that the gateway starts
-//! - [`pieces`]: PiecesOS
+//! - [`pieces`]: a fake PiecesOS
 //! - [`logind`]: sleep and wake-up announcements
 //!
 //! Depends on [`scene`](crate::scene), [`oracle`](crate::oracle), [`gateway`](crate::gateway) and,

@@ -32,23 +32,16 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config::TransportConfig;
 use evermoor_core::failure::Failure;
-use evermoor_core::preset::{Os, Preset, PresetSet};
-use evermoor_platform::system::System;
+use evermoor_core::preset::{Preset, PresetSet};
 
 use crate::history::History;
 use crate::system::clock::ClockAndRandom;
+pub(crate) use crate::system::exit::OS;
 use crate::upstream::UpstreamHandle;
 pub(crate) use app::App;
 pub(crate) use probe::ProbeClient;
 pub(crate) use state::AppState;
 use watcher::AppWatcher;
-
-/// The operating system, as presets name it.
-pub(crate) const OS: Os = match System::HERE {
-    System::MacOs => Os::MacOs,
-    System::Linux => Os::Linux,
-    System::Windows => Os::Windows,
-};
 
 /// The presets, and the state of each application.
 #[derive(Clone)]

@@ -24,7 +24,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod thinning;
-pub mod timelines;
 mod writer;
 
 use std::path::PathBuf;

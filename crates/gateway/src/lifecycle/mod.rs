@@ -1,16 +1,14 @@
 //! A gateway from start to end.
 //!
-//! - [`gateway`]: starts, serves and stops; `start_error`: why it cannot
+//! - [`gateway`]: starts, serves and stops
 //! - `assembly`: creates all parts and connects them
-//! - `bind`: the lock, the port and the runtime file
 //! - [`takeover`]: takes over from a running gateway; `handover`: the other side of that
-//! - [`predecessor`]: the gateway that was taken over, while it finishes its calls
-//! - [`keys`]: the editors' tokens, the session key and the control token
+//! - `predecessor`: the conversation with the gateway that was taken over, while it finishes its calls
 //!
-//! This folder uses all others. Others may use only [`keys`], [`predecessor`] and `bind`.
+//! This folder may use all others. No other folder uses it.
 
 pub(crate) mod assembly;
 pub mod gateway;
 pub(crate) mod handover;
-pub(crate) mod start_error;
+pub(crate) mod predecessor;
 pub mod takeover;

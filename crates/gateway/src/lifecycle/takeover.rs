@@ -27,10 +27,10 @@ use evermoor_platform::paths::Paths;
 
 use crate::VERSION;
 use crate::lifecycle::assembly::Assembly;
-use crate::lifecycle::start_error::ServeError;
-use crate::mcp::predecessor;
+use crate::lifecycle::predecessor;
 use crate::server::bind;
 use crate::server::bind::LOCK_PATIENCE;
+use crate::server::start_error::ServeError;
 
 /// Which gateway may be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,4 +13,5 @@ pub mod activity;
 pub mod clients;
 pub mod log;
 pub mod status;
+pub mod timelines;
 pub mod user_actions;

@@ -17,3 +17,4 @@ pub mod dashboard;
 pub mod doctor;
 pub mod listener;
 pub(crate) mod routes;
+pub(crate) mod start_error;

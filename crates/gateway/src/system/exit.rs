@@ -1,9 +1,16 @@
 //! Turns the exit of a process into evidence and into a sentence.
 
 use evermoor_core::policy::app::evidence;
+use evermoor_core::preset::Os;
 use evermoor_platform::process::child::ProcessExit;
+use evermoor_platform::system::System;
 
-use crate::apps::OS;
+/// The operating system, as presets name it.
+pub(crate) const OS: Os = match System::HERE {
+    System::MacOs => Os::MacOs,
+    System::Linux => Os::Linux,
+    System::Windows => Os::Windows,
+};
 
 /// The exit as evidence; `None` if the system does not report it.
 pub(crate) fn evidence_of(exit: ProcessExit) -> Option<evidence::Exit> {

@@ -1,14 +1,14 @@
-//! What the gateway needs from the machine and from its other instances.
+//! What the gateway needs from the machine it runs on.
 //!
-//! - [`environment`]: the wall clock and random numbers, injected for simulations
+//! - [`clock`]: the wall clock and random numbers, injected for simulations
+//! - [`keys`]: the editors' tokens, the session key and the control token
+//! - [`redaction`]: removes known secrets from everything the gateway writes
 //! - `wake`: detects that the machine slept
 //! - `file_watch`: detects that files or folders changed
 //! - `exit`: describes how a process exited
 //! - [`write_lease`]: which gateway may write the files that outlive it
-//! - [`handoff_queue`]: what a gateway that was taken over hands to its successor
 //!
-//! Any folder may use this one. It depends on no other, except for two types: the subscriptions in
-//! a handoff (`mcp`) and the name of the operating system (`apps`).
+//! Any folder may use this one. It uses no other.
 
 pub mod clock;
 pub(crate) mod exit;

@@ -24,7 +24,6 @@ pub mod demo;
 mod handle;
 pub mod notification_log;
 mod per_client;
-mod scope;
 mod server_requests;
 #[cfg(test)]
 mod simulation;
@@ -49,7 +48,7 @@ use crate::system::clock::ClockAndRandom;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
 pub use handle::UpstreamHandle;
-pub use scope::{ConnectionScope, ScopeOwner};
+pub use per_client::scope::{ConnectionScope, ScopeOwner};
 pub use server_requests::{Caller, ServerRequest};
 pub use transport::connection::{CallReply, ReplyStream};
 pub use transport::live::LiveConnection;

@@ -14,9 +14,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::fault::Area;
+use super::mcp::{sse, streamable};
 use super::process::App;
 use super::settings::Settings;
-use super::{sse, streamable};
 
 const VISION: &str = "/workstream_pattern_engine/processors/vision";
 

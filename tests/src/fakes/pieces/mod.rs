@@ -18,10 +18,7 @@ mod mcp;
 pub mod ports;
 mod preset;
 pub mod process;
-mod sessions;
 pub mod settings;
-mod sse;
-mod streamable;
 pub mod test_connection;
 
 use std::path::PathBuf;
@@ -143,12 +140,12 @@ impl Pieces {
 
     /// Its 2024-11-05 MCP endpoint.
     pub fn events_url(&self) -> String {
-        self.url(sse::STREAM)
+        self.url(mcp::sse::STREAM)
     }
 
     /// Its 2025-03-26 MCP endpoint.
     pub fn streamable_url(&self) -> String {
-        self.url(streamable::PATH)
+        self.url(mcp::streamable::PATH)
     }
 
     /// Kills its newest process, as the system does when memory runs out.

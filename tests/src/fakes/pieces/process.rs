@@ -22,7 +22,7 @@ use super::behaviour::{Behaviour, Behaviours};
 use super::connections::{ConnectionListener, Connections};
 use super::fault::Area;
 use super::http;
-use super::sessions::Sessions;
+use super::mcp::sessions::Sessions;
 use super::settings::{Flap, OnRestart, Settings};
 use super::test_connection::TestConnection;
 use crate::oracle::ledger::Ledger;

@@ -2,7 +2,7 @@
 // come from `crates/core/src/api`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from '../view/format'
-import type { Page } from '../view/route'
+import type { Page } from '../route'
 import type { AppStatus, Code, Failure, VisibleCounts, UpstreamStatus } from '../types'
 
 export const name = 'Evermoor'

@@ -14,21 +14,21 @@ use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request};
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
-use super::mcp;
-use super::process::App;
 use super::sessions::Stream;
+use crate::fakes::pieces::mcp;
+use crate::fakes::pieces::process::App;
 
-pub(super) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";
-pub(super) const MESSAGES: &str = "/model_context_protocol/2024-11-05/messages";
+pub(crate) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";
+pub(crate) const MESSAGES: &str = "/model_context_protocol/2024-11-05/messages";
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(crate) struct Which {
     #[serde(rename = "sessionId")]
     session: String,
 }
 
 /// Opens a session. The first event on its stream is the address for messages.
-pub(super) async fn open(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn open(State(app): State<Arc<App>>) -> Response {
     let (stream, events) = mpsc::unbounded_channel();
     let session = app.sessions.open(Some(stream.clone()));
     let address = format!("{MESSAGES}?sessionId={session}");
@@ -37,7 +37,7 @@ pub(super) async fn open(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Accepts a message; answers go to the stream.
-pub(super) async fn take(
+pub(crate) async fn take(
     State(app): State<Arc<App>>,
     Query(which): Query<Which>,
     body: Bytes,
@@ -80,7 +80,7 @@ async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
 }
 
 /// A response body of events that ends when all senders are gone.
-pub(super) fn body(events: mpsc::UnboundedReceiver<Bytes>) -> Response {
+pub(crate) fn body(events: mpsc::UnboundedReceiver<Bytes>) -> Response {
     let events = stream::unfold(events, |mut events| async move {
         events.recv().await.map(|event| (Ok::<_, std::io::Error>(event), events))
     });

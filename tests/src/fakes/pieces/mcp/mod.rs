@@ -1,5 +1,9 @@
 //! MCP of the fake PiecesOS, independent of the transport.
 
+pub(crate) mod sessions;
+pub(crate) mod sse;
+pub(crate) mod streamable;
+
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};

@@ -12,15 +12,15 @@ use evermoor_core::protocol::envelope::{Message, Notification, Request, Response
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
-use super::mcp;
-use super::process::App;
 use super::sse::body;
+use crate::fakes::pieces::mcp;
+use crate::fakes::pieces::process::App;
 
-pub(super) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";
+pub(crate) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: SessionVersion = SessionVersion::V2025_03_26;
 
-pub(super) async fn take(
+pub(crate) async fn take(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
     message: Bytes,
@@ -80,7 +80,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
 }
 
 /// The stream of server-initiated messages.
-pub(super) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> HttpResponse {
+pub(crate) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> HttpResponse {
     match session(&headers) {
         None => StatusCode::BAD_REQUEST.into_response(),
         Some(id) if !app.sessions.knows(id) => StatusCode::NOT_FOUND.into_response(),
@@ -92,7 +92,7 @@ pub(super) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> H
     }
 }
 
-pub(super) async fn end(State(app): State<Arc<App>>, headers: HeaderMap) -> StatusCode {
+pub(crate) async fn end(State(app): State<Arc<App>>, headers: HeaderMap) -> StatusCode {
     session(&headers).inspect(|id| app.sessions.end(id));
     StatusCode::OK
 }

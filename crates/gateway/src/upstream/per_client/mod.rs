@@ -6,6 +6,8 @@
 //! subscriptions with its first call. A connection that is not used for a while and has no
 //! subscriptions is closed; the next call opens a new one.
 
+pub(crate) mod scope;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,10 +10,10 @@ use evermoor_core::protocol::envelope::Notification;
 use evermoor_core::protocol::sse;
 
 /// The sender for the events of one session.
-pub(super) type Stream = UnboundedSender<Bytes>;
+pub(crate) type Stream = UnboundedSender<Bytes>;
 
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<Inner>);
+pub(crate) struct Sessions(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -30,7 +30,7 @@ struct Session {
 }
 
 impl Sessions {
-    pub(super) fn open(&self, stream: Option<Stream>) -> String {
+    pub(crate) fn open(&self, stream: Option<Stream>) -> String {
         let mut inner = self.0.lock();
         inner.given += 1;
         // The process id keeps ids of an earlier process invalid.
@@ -39,49 +39,49 @@ impl Sessions {
         id
     }
 
-    pub(super) fn knows(&self, id: &str) -> bool {
+    pub(crate) fn knows(&self, id: &str) -> bool {
         self.0.lock().known.contains_key(id)
     }
 
     /// The open stream of a known session.
-    pub(super) fn stream(&self, id: &str) -> Option<Stream> {
+    pub(crate) fn stream(&self, id: &str) -> Option<Stream> {
         let stream = self.0.lock().known.get(id)?.stream.clone();
         stream.filter(|stream| !stream.is_closed())
     }
 
-    pub(super) fn listen(&self, id: &str, stream: Stream) {
+    pub(crate) fn listen(&self, id: &str, stream: Stream) {
         if let Some(session) = self.0.lock().known.get_mut(id) {
             session.stream = Some(stream);
         }
     }
 
-    pub(super) fn shake_hands(&self, id: &str) {
+    pub(crate) fn shake_hands(&self, id: &str) {
         if let Some(session) = self.0.lock().known.get_mut(id) {
             session.shook_hands = true;
         }
     }
 
-    pub(super) fn shook_hands(&self, id: &str) -> bool {
+    pub(crate) fn shook_hands(&self, id: &str) -> bool {
         self.0.lock().known.get(id).is_some_and(|session| session.shook_hands)
     }
 
-    pub(super) fn end(&self, id: &str) {
+    pub(crate) fn end(&self, id: &str) {
         self.0.lock().known.remove(id);
     }
 
     /// Forgets all sessions. Their streams stay open.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         let mut inner = self.0.lock();
         let streams: Vec<_> = inner.known.drain().filter_map(|(_, one)| one.stream).collect();
         inner.orphans.extend(streams);
     }
 
-    pub(super) fn announce_tools(&self) {
+    pub(crate) fn announce_tools(&self) {
         let news = Notification::new("notifications/tools/list_changed", None);
         self.write(&sse::write(Some("message"), None, &news.to_bytes()));
     }
 
-    pub(super) fn babble(&self) {
+    pub(crate) fn babble(&self) {
         self.write(&Bytes::from_static(b"event: message\ndata: {\"jsonrpc\": oops\n\n"));
     }
 
