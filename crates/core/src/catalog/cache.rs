@@ -48,8 +48,8 @@ struct Content<'a> {
     prompts: &'a [Raw],
     resources: &'a [Raw],
     resource_templates: &'a [Raw],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dialect: Option<Transport>,
+    #[serde(rename = "dialect", skip_serializing_if = "Option::is_none")]
+    transport: Option<Transport>,
 }
 
 /// The last known handshake and catalog of an upstream.
@@ -58,20 +58,20 @@ pub struct LastKnownUpstream {
     pub handshake: Handshake,
     pub catalog: Catalog,
     /// The transport that worked last time. The upstream may have changed since.
-    pub dialect: Option<Transport>,
+    pub transport: Option<Transport>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
 }
 
 impl LastKnownUpstream {
-    pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Transport>) -> Self {
+    pub fn new(handshake: Handshake, catalog: Catalog, transport: Option<Transport>) -> Self {
         let traits = ToolTraits::of(&catalog.tools);
-        Self { handshake, catalog, dialect, traits }
+        Self { handshake, catalog, transport, traits }
     }
 
     /// The MCP revision it uses.
     pub fn spoken(&self) -> ProtocolVersion {
-        match self.dialect {
+        match self.transport {
             Some(Transport::Stateless) => ProtocolVersion::Stateless,
             Some(Transport::Session | Transport::Events) | None => {
                 ProtocolVersion::Session(self.handshake.revision)
@@ -83,7 +83,7 @@ impl LastKnownUpstream {
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::Transport::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
-    let LastKnownUpstream { handshake, catalog, dialect, traits: _ } = memory;
+    let LastKnownUpstream { handshake, catalog, transport, traits: _ } = memory;
     let content = Raw::of(&Content {
         handshake: initialize_result(
             handshake.revision,
@@ -95,7 +95,7 @@ pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
         prompts: &catalog.prompts,
         resources: &catalog.resources,
         resource_templates: &catalog.templates,
-        dialect: *dialect,
+        transport: *transport,
     });
     let file = serde_json::json!({
         "version": VERSION,
@@ -133,8 +133,8 @@ fn read(content: &Raw) -> Option<LastKnownUpstream> {
         *catalog.list_mut(list) = content.member(list.member())?.elements()?;
     }
     // If it is missing or unknown, the next connection detects it again.
-    let dialect = content.member("dialect").and_then(|dialect| dialect.read().ok());
-    Some(LastKnownUpstream::new(handshake, catalog, dialect))
+    let transport = content.member("dialect").and_then(|transport| transport.read().ok());
+    Some(LastKnownUpstream::new(handshake, catalog, transport))
 }
 
 fn checksum(bytes: &[u8]) -> String {
@@ -164,9 +164,9 @@ mod tests {
     fn memory(
         handshake: Handshake,
         catalog: Catalog,
-        dialect: Option<Transport>,
+        transport: Option<Transport>,
     ) -> LastKnownUpstream {
-        LastKnownUpstream::new(handshake, catalog, dialect)
+        LastKnownUpstream::new(handshake, catalog, transport)
     }
 
     fn file(tools: &[&str]) -> Bytes {
@@ -226,12 +226,12 @@ mod tests {
             (resources, templates) in (members(), members()),
             instructions: Option<String>,
             target: String,
-            dialect in 0_usize..4,
+            transport in 0_usize..4,
         ) {
             let catalog = Catalog { tools, prompts, resources, templates };
             let dialects =
                 [None, Some(Transport::Stateless), Some(Transport::Session), Some(Transport::Events)];
-            let memory = memory(handshake(instructions.as_deref()), catalog, dialects[dialect]);
+            let memory = memory(handshake(instructions.as_deref()), catalog, dialects[transport]);
             let file = encode(&target, &memory).into();
             prop_assert_eq!(decode(&target, &file), Ok(memory));
         }

@@ -42,7 +42,7 @@ pub struct UpstreamCatalog<'a> {
 pub struct ListChange {
     pub upstream: UpstreamName,
     /// The method of the notification.
-    pub told: &'static str,
+    pub notification: &'static str,
     pub audience: Recipients,
 }
 
@@ -90,20 +90,20 @@ pub fn changes(before: &CatalogSnapshot<'_>, after: &CatalogSnapshot<'_>) -> Vec
             named.iter().map(|editor| (*editor, differing(Some(editor)))).collect();
         let all: BTreeSet<&str> =
             by_name.iter().flat_map(|(_, lists)| lists).chain(&others).copied().collect();
-        for told in all {
+        for notification in all {
             let (included, excluded): (Vec<_>, Vec<_>) =
-                by_name.iter().partition(|(_, lists)| lists.contains(told));
+                by_name.iter().partition(|(_, lists)| lists.contains(notification));
             let names =
                 |some: Vec<&(&str, _)>| some.iter().map(|(name, _)| (*name).to_owned()).collect();
-            let audience = match excluded.is_empty() && others.contains(told) {
+            let audience = match excluded.is_empty() && others.contains(notification) {
                 true => Recipients::Everybody,
                 false => Recipients::Only {
                     included: names(included),
                     excluded: names(excluded),
-                    others: others.contains(told),
+                    others: others.contains(notification),
                 },
             };
-            changes.push(ListChange { upstream: upstream.clone(), told, audience });
+            changes.push(ListChange { upstream: upstream.clone(), notification, audience });
         }
     }
     changes
@@ -158,16 +158,19 @@ mod tests {
         OwnedSnapshot { offers: BTreeMap::from([(name("a"), offer)]), ..OwnedSnapshot::default() }
     }
 
-    fn told(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Vec<(&'static str, Recipients)> {
+    fn recipients(
+        before: &OwnedSnapshot,
+        after: &OwnedSnapshot,
+    ) -> Vec<(&'static str, Recipients)> {
         let changes = changes(&before.borrow(), &after.borrow());
-        changes.into_iter().map(|one| (one.told, one.audience)).collect()
+        changes.into_iter().map(|one| (one.notification, one.audience)).collect()
     }
 
     #[test]
     fn only_lists_that_differ_are_notified_and_templates_count_as_resources() {
-        assert_eq!(told(&snapshot(&["x"], &[]), &snapshot(&["x"], &[])), []);
+        assert_eq!(recipients(&snapshot(&["x"], &[]), &snapshot(&["x"], &[])), []);
         assert_eq!(
-            told(&snapshot(&["x"], &[]), &snapshot(&["x"], &["r://1"])),
+            recipients(&snapshot(&["x"], &[]), &snapshot(&["x"], &["r://1"])),
             [("notifications/resources/list_changed", Recipients::Everybody)]
         );
     }
@@ -175,8 +178,8 @@ mod tests {
     #[test]
     fn adding_or_removing_an_upstream_changes_its_lists() {
         let tools = [("notifications/tools/list_changed", Recipients::Everybody)];
-        assert_eq!(told(&OwnedSnapshot::default(), &snapshot(&["x"], &[])), tools);
-        assert_eq!(told(&snapshot(&["x"], &[]), &OwnedSnapshot::default()), tools);
+        assert_eq!(recipients(&OwnedSnapshot::default(), &snapshot(&["x"], &[])), tools);
+        assert_eq!(recipients(&snapshot(&["x"], &[]), &OwnedSnapshot::default()), tools);
     }
 
     #[test]
@@ -184,7 +187,7 @@ mod tests {
         let (before, mut after) = (snapshot(&["x", "y"], &[]), snapshot(&["x", "y"], &[]));
         after.rules.insert("cursor".into(), denying(&["a__x"]));
         after.rules.insert("zed".into(), denying(&["a__nothing"]));
-        let changes = told(&before, &after);
+        let changes = recipients(&before, &after);
         assert_eq!(changes.len(), 1);
         let audience = &changes[0].1;
         assert!(audience.includes("cursor"));
@@ -196,7 +199,7 @@ mod tests {
         let (mut before, mut after) = (snapshot(&["x"], &[]), snapshot(&["x", "secret"], &[]));
         before.rules.insert("cursor".into(), denying(&["*secret"]));
         after.rules.clone_from(&before.rules);
-        let changes = told(&before, &after);
+        let changes = recipients(&before, &after);
         assert!(!changes[0].1.includes("cursor") && changes[0].1.includes("somebody"));
     }
 

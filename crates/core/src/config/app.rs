@@ -52,9 +52,13 @@ pub(super) fn or_server(
 }
 
 /// The title of an upstream that has none in the file: that of its preset, or its name.
-pub(super) fn title(name: &UpstreamName, transport: &TransportConfig, shelf: &PresetSet) -> String {
+pub(super) fn title(
+    name: &UpstreamName,
+    transport: &TransportConfig,
+    presets: &PresetSet,
+) -> String {
     let known = match transport {
-        TransportConfig::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
+        TransportConfig::App { preset } => presets.get(preset).ok().map(|it| it.title.clone()),
         TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => None,
     };
     known.unwrap_or_else(|| name.as_str().to_owned())
@@ -135,7 +139,7 @@ mod tests {
     fn the_default_title_is_that_of_the_preset() {
         let notes = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
                      transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
-        let (shelf, _) = PresetSet::bundled().with([("notes", notes)]);
+        let (presets, _) = PresetSet::bundled().with([("notes", notes)]);
         let text = "[upstreams.a]\npreset = \"notes\"\n[upstreams.b]\npreset = \"notes\"\n\
                     title = \"b\"\n[upstreams.c]\nurl = \"http://x\"\n\
                     [upstreams.d]\npreset = \"notes\"\nenabled = false\n";
@@ -144,7 +148,7 @@ mod tests {
         };
         let config = Config::parse(text).unwrap();
         assert_eq!(titles(&config), ["a", "b", "c", "d"]);
-        let config = config.with_preset_titles(&shelf);
+        let config = config.with_preset_titles(&presets);
         assert_eq!(titles(&config), ["Notes", "b", "c", "Notes"]);
         assert_eq!(titles(&config.with_preset_titles(&PresetSet::bundled())), ["a", "b", "c", "d"]);
     }

@@ -154,11 +154,11 @@ impl Config {
     }
 
     /// Uses the titles of these presets for upstreams that have no title in the file.
-    pub fn with_preset_titles(mut self, shelf: &PresetSet) -> Self {
+    pub fn with_preset_titles(mut self, presets: &PresetSet) -> Self {
         for upstream in
             self.upstreams.iter_mut().chain(&mut self.off).filter(|one| !one.has_own_title)
         {
-            upstream.title = app::title(&upstream.name, &upstream.transport, shelf);
+            upstream.title = app::title(&upstream.name, &upstream.transport, presets);
         }
         self
     }

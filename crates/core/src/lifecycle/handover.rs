@@ -106,13 +106,13 @@ mod tests {
     fn the_tags_on_the_wire_never_change() {
         let tag = |message: serde_json::Value| message["word"].as_str().map(str::to_owned);
         let tell = SuccessorMessage::Forward { session: "s".into(), message: "m".into() };
-        let wishes = PredecessorMessage::Subscriptions {
+        let subscriptions = PredecessorMessage::Subscriptions {
             session: "s".into(),
             resources: Vec::new(),
             level: None,
         };
         assert_eq!(tag(serde_json::to_value(tell).unwrap()).as_deref(), Some("tell"));
-        assert_eq!(tag(serde_json::to_value(wishes).unwrap()).as_deref(), Some("wishes"));
+        assert_eq!(tag(serde_json::to_value(subscriptions).unwrap()).as_deref(), Some("wishes"));
         assert_eq!(
             tag(serde_json::to_value(PredecessorMessage::Granted).unwrap()).as_deref(),
             Some("yours")

@@ -160,10 +160,10 @@ mod tests {
 
     #[test]
     fn every_bundled_preset_is_valid_and_runs_on_some_os() {
-        let shelf = PresetSet::bundled();
-        let names: Vec<&str> = shelf.all().map(|preset| preset.name.as_str()).collect();
+        let presets = PresetSet::bundled();
+        let names: Vec<&str> = presets.all().map(|preset| preset.name.as_str()).collect();
         assert_eq!(names, ["figma", "intellij-idea", "pieces-os", "sketch"]);
-        for preset in shelf.all() {
+        for preset in presets.all() {
             let systems = [Os::MacOs, Os::Linux, Os::Windows];
             assert!(systems.iter().any(|os| preset.on(*os).is_some()), "{}", preset.name);
             assert!(!preset.mcp.is_empty());
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn the_endpoints_of_pieces_os_are_local_and_the_preferred_one_is_first() {
-        let shelf = PresetSet::bundled();
-        let pieces = shelf.get("pieces-os").unwrap();
+        let presets = PresetSet::bundled();
+        let pieces = presets.get("pieces-os").unwrap();
         assert_eq!(
             pieces.addresses(39301),
             [
@@ -187,13 +187,13 @@ mod tests {
 
     #[test]
     fn a_process_is_recognised_by_its_name_on_each_os() {
-        let shelf = PresetSet::bundled();
-        let figma = shelf.get("figma").unwrap();
+        let presets = PresetSet::bundled();
+        let figma = presets.get("figma").unwrap();
         assert!(figma.is_process(Os::MacOs, "Figma"));
         assert!(figma.is_process(Os::Windows, "figma.EXE"));
         assert!(!figma.is_process(Os::MacOs, "Figma Helper"));
         assert!(!figma.is_process(Os::Linux, "Figma"));
-        let pieces = shelf.get("pieces-os").unwrap();
+        let pieces = presets.get("pieces-os").unwrap();
         assert!(pieces.is_process(Os::Linux, "os_server"));
     }
 }

@@ -109,20 +109,21 @@ mod tests {
     fn a_user_adds_a_preset_and_replaces_a_bundled_one() {
         let changed = "extends = \"pieces-os\"\n[find]\nports = \"45000-45001\"\n\
                        [[find.identity]]\nask = \"GET /.well-known/version\"\nbody = \"version\"\n";
-        let (shelf, misread) = PresetSet::bundled().with([("notes", NEW), ("pieces-os", changed)]);
+        let (presets, misread) =
+            PresetSet::bundled().with([("notes", NEW), ("pieces-os", changed)]);
         assert_eq!(misread, []);
-        assert_eq!(shelf.get("notes").unwrap().find.ports, 4000..=4000);
-        let pieces = shelf.get("pieces-os").unwrap();
+        assert_eq!(presets.get("notes").unwrap().find.ports, 4000..=4000);
+        let pieces = presets.get("pieces-os").unwrap();
         assert_eq!(pieces.find.ports, 45000..=45001);
         assert_eq!(pieces.title, "PiecesOS", "the rest stays");
         assert_eq!(pieces.tells.len(), 2);
-        assert_eq!(shelf.all().count(), 5);
+        assert_eq!(presets.all().count(), 5);
     }
 
     #[test]
     fn an_invalid_file_is_reported_and_the_others_are_read() {
-        let (shelf, misread) = PresetSet::bundled().with([("bad", "title ="), ("notes", NEW)]);
-        assert!(shelf.get("notes").is_ok() && shelf.get("bad").is_err());
+        let (presets, misread) = PresetSet::bundled().with([("bad", "title ="), ("notes", NEW)]);
+        assert!(presets.get("notes").is_ok() && presets.get("bad").is_err());
         assert_eq!((misread.len(), misread[0].name.as_str()), (1, "bad"));
         let (_, misread) = PresetSet::bundled().with([("Bad Name", NEW)]);
         assert!(misread[0].mistake.remedy.contains("Rename"), "{misread:?}");

@@ -54,31 +54,31 @@ mod tests {
     #[test]
     fn an_invalid_file_keeps_its_last_valid_version() {
         let mut own = UserPresets::default();
-        let title = |shelf: &PresetSet, name: &str| shelf.get(name).unwrap().title.clone();
+        let title = |presets: &PresetSet, name: &str| presets.get(name).unwrap().title.clone();
         own.reread([file("notes", &notes("One")), file("other", &notes("Other"))]);
-        let (shelf, misread) =
+        let (presets, misread) =
             own.reread([file("notes", "title ="), file("other", &notes("Changed"))]);
         assert_eq!(
-            (title(&shelf, "notes"), title(&shelf, "other")),
+            (title(&presets, "notes"), title(&presets, "other")),
             ("One".into(), "Changed".into())
         );
         assert_eq!((misread.len(), misread[0].name.as_str()), (1, "notes"));
-        let (shelf, _) = own.reread([file("notes", "title =")]);
-        assert_eq!(title(&shelf, "notes"), "One", "also when it is read again");
-        let (shelf, misread) = own.reread([file("notes", &notes("Two"))]);
-        assert_eq!((title(&shelf, "notes"), misread.len()), ("Two".into(), 0));
+        let (presets, _) = own.reread([file("notes", "title =")]);
+        assert_eq!(title(&presets, "notes"), "One", "also when it is read again");
+        let (presets, misread) = own.reread([file("notes", &notes("Two"))]);
+        assert_eq!((title(&presets, "notes"), misread.len()), ("Two".into(), 0));
     }
 
     #[test]
     fn a_deleted_file_is_dropped_and_one_that_was_never_valid_is_ignored() {
         let mut own = UserPresets::default();
         own.reread([file("notes", &notes("One")), file("figma", &notes("Mine"))]);
-        let (shelf, misread) = own.reread([file("bad", "title =")]);
-        assert_eq!(shelf.get("figma").unwrap().title, "Figma", "the bundled one is back");
-        assert!(shelf.get("notes").is_err() && shelf.get("bad").is_err());
+        let (presets, misread) = own.reread([file("bad", "title =")]);
+        assert_eq!(presets.get("figma").unwrap().title, "Figma", "the bundled one is back");
+        assert!(presets.get("notes").is_err() && presets.get("bad").is_err());
         assert_eq!(misread.len(), 1);
-        let (shelf, _) = own.reread([file("notes", "title =")]);
-        assert!(shelf.get("notes").is_err());
+        let (presets, _) = own.reread([file("notes", "title =")]);
+        assert!(presets.get("notes").is_err());
     }
 
     #[test]

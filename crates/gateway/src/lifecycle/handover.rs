@@ -155,8 +155,8 @@ async fn send(
                     Err(error) => Err(error.into()),
                 }
             }
-            Some(Handoff::Subscriptions { session, wishes }) => {
-                let (resources, level) = (wishes.resources, wishes.level);
+            Some(Handoff::Subscriptions { session, subscriptions }) => {
+                let (resources, level) = (subscriptions.resources, subscriptions.level);
                 send_message(
                     &mut sender,
                     &PredecessorMessage::Subscriptions { session, resources, level },

@@ -10,7 +10,7 @@ pub enum Handoff {
     /// An idle connection, with what was already read from it.
     Connection { stream: TcpStream, known: bool, read: Bytes },
     /// A session's subscriptions have changed.
-    Subscriptions { session: String, wishes: crate::mcp::StoredSubscriptions },
+    Subscriptions { session: String, subscriptions: crate::mcp::StoredSubscriptions },
 }
 
 /// How many items the queue holds; senders wait when it is full.

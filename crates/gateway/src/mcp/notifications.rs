@@ -104,9 +104,9 @@ impl<E: NotificationFilter> NotificationReader<E> {
                         continue;
                     }
                     if one.is_list_change() {
-                        self.pending_lists.insert(one.told.method.clone(), one.number);
+                        self.pending_lists.insert(one.notification.method.clone(), one.number);
                     } else {
-                        self.ready.push_back((one.number, one.told.clone()));
+                        self.ready.push_back((one.number, one.notification.clone()));
                     }
                 }
             }

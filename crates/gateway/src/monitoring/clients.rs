@@ -56,7 +56,7 @@ struct ClientEntry {
 
 /// An open stream of a client, until dropped.
 pub struct ClientStream {
-    attendance: Clients,
+    clients: Clients,
     who: ClientKey,
 }
 
@@ -129,7 +129,7 @@ impl Clients {
         if let Some(known) = self.0.clients.lock().get_mut(&who) {
             known.streams += 1;
         }
-        ClientStream { attendance: self.clone(), who }
+        ClientStream { clients: self.clone(), who }
     }
 
     /// Removes a client that ended its session.
@@ -184,13 +184,13 @@ impl ClientEntry {
 
 impl Drop for ClientStream {
     fn drop(&mut self) {
-        let mut clients = self.attendance.0.clients.lock();
+        let mut clients = self.clients.0.clients.lock();
         if let Some(known) = clients.get_mut(&self.who) {
             known.streams = known.streams.saturating_sub(1);
             known.spoke = Instant::now();
         }
         drop(clients);
-        self.attendance.0.entry_added.notify_one();
+        self.clients.0.entry_added.notify_one();
     }
 }
 
@@ -199,61 +199,61 @@ mod tests {
     use super::*;
     use tokio_util::task::TaskTracker;
 
-    fn attendance() -> Clients {
+    fn clients() -> Clients {
         Clients::new(Arc::default())
     }
 
-    fn speaks(attendance: &Clients, number: u64, client: &str, view: Option<&str>) {
-        attendance.speaks(&ClientKey::Session(number), ClientTransport::Http, view, || {
+    fn speaks(clients: &Clients, number: u64, client: &str, view: Option<&str>) {
+        clients.speaks(&ClientKey::Session(number), ClientTransport::Http, view, || {
             let client = Implementation { name: client.to_owned(), version: "1".into() };
             ("zed".into(), client, "2025-11-25".into())
         });
     }
 
-    fn names(attendance: &Clients) -> Vec<String> {
-        attendance.list().into_iter().filter_map(|one| one.client).collect()
+    fn names(clients: &Clients) -> Vec<String> {
+        clients.list().into_iter().filter_map(|one| one.client).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_is_connected_if_it_sent_a_request_lately_or_has_a_stream() {
-        let attendance = attendance();
-        speaks(&attendance, 1, "Zed", None);
-        speaks(&attendance, 2, "Cursor", Some("notes"));
-        speaks(&attendance, 3, "evermoor", None);
-        let stream = attendance.listens(ClientKey::Session(2));
-        let mut here = names(&attendance);
+        let clients = clients();
+        speaks(&clients, 1, "Zed", None);
+        speaks(&clients, 2, "Cursor", Some("notes"));
+        speaks(&clients, 3, "evermoor", None);
+        let stream = clients.listens(ClientKey::Session(2));
+        let mut here = names(&clients);
         here.sort();
         assert_eq!(here, ["Cursor", "Zed"], "our own programs are not counted");
         tokio::time::advance(IDLE_TIMEOUT).await;
-        assert_eq!(names(&attendance), ["Cursor"]);
+        assert_eq!(names(&clients), ["Cursor"]);
         drop(stream);
-        assert_eq!(names(&attendance), ["Cursor"], "its stream was open a moment ago");
+        assert_eq!(names(&clients), ["Cursor"], "its stream was open a moment ago");
         tokio::time::advance(IDLE_TIMEOUT).await;
-        assert_eq!(names(&attendance), [] as [&str; 0]);
+        assert_eq!(names(&clients), [] as [&str; 0]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_expired_client_is_removed_and_that_is_notified() {
-        let attendance = attendance();
+        let clients = clients();
         let tasks = TaskTracker::new();
-        let tidying = attendance.clone();
+        let tidying = clients.clone();
         tasks.spawn(async move { tidying.evict_expired().await });
-        speaks(&attendance, 1, "Zed", None);
-        attendance.0.changed.notified().await;
-        attendance.0.changed.notified().await;
-        assert!(attendance.0.clients.lock().is_empty());
+        speaks(&clients, 1, "Zed", None);
+        clients.0.changed.notified().await;
+        clients.0.changed.notified().await;
+        assert!(clients.0.clients.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_last_address_a_client_used_is_shown() {
-        let attendance = attendance();
-        speaks(&attendance, 1, "Zed", None);
-        speaks(&attendance, 1, "Zed", Some("notes"));
-        assert_eq!(attendance.list()[0].view.as_deref(), Some("notes"));
+        let clients = clients();
+        speaks(&clients, 1, "Zed", None);
+        speaks(&clients, 1, "Zed", Some("notes"));
+        assert_eq!(clients.list()[0].view.as_deref(), Some("notes"));
         let client = Implementation { name: "Zed Preview".into(), version: "2".into() };
-        attendance.introduced(&ClientKey::Session(1), &client, "2025-06-18");
-        assert_eq!(attendance.list()[0].client.as_deref(), Some("Zed Preview"));
-        attendance.leaves(&ClientKey::Session(1));
-        assert_eq!(attendance.list(), []);
+        clients.introduced(&ClientKey::Session(1), &client, "2025-06-18");
+        assert_eq!(clients.list()[0].client.as_deref(), Some("Zed Preview"));
+        clients.leaves(&ClientKey::Session(1));
+        assert_eq!(clients.list(), []);
     }
 }

@@ -240,7 +240,7 @@ mod tests {
             let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
             let catalog = Catalog { tools, ..Catalog::default() };
             let known = KnownCatalog::new(Handshake::read(&handshake).unwrap(), catalog, None);
-            let around = crate::upstream::UpstreamContext {
+            let context = crate::upstream::UpstreamContext {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
                 wakes: watch::channel(0).1,
@@ -255,7 +255,7 @@ mod tests {
             };
             let start = |upstream: &config::UpstreamConfig| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());
-                Self::start(upstream.clone(), known, &around, stop)
+                Self::start(upstream.clone(), known, &context, stop)
             };
             config.upstreams.iter().map(start).collect()
         }

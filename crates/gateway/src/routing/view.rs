@@ -103,8 +103,8 @@ impl View {
             return can_see(catalog.rules.as_deref(), &published.scope.upstream);
         };
         let Some(visibility) = catalog.visibility(config) else { return false };
-        let resource = published.told.params.as_ref().filter(|_| {
-            !visibility.hides_nothing() && published.told.method == method::RESOURCE_UPDATED
+        let resource = published.notification.params.as_ref().filter(|_| {
+            !visibility.hides_nothing() && published.notification.method == method::RESOURCE_UPDATED
         });
         let uri = resource.and_then(|params| params.text_member("uri"));
         uri.is_none_or(|uri| visibility.hides(ListKind::Resources, &uri).is_none())

@@ -52,7 +52,7 @@ impl WakeNotifier {
 
 /// Notifies at every wake. Never returns.
 pub(crate) async fn watch(notifier: WakeNotifier, clock: ClockAndRandom) {
-    let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
+    let (tell, notices) = mpsc::channel(NOTICE_CAPACITY);
     let listen = async move {
         let pass_on = |notice| {
             let _ = tell.try_send(notice);
@@ -60,19 +60,19 @@ pub(crate) async fn watch(notifier: WakeNotifier, clock: ClockAndRandom) {
         let why = sleep::watch_power(pass_on).await;
         tracing::debug!(%why, "no notices of sleep; only the clocks detect it");
     };
-    tokio::join!(Box::pin(listen), count(notifier, clock, told));
+    tokio::join!(Box::pin(listen), count(notifier, clock, notices));
 }
 
 async fn count(
     notifier: WakeNotifier,
     clock: ClockAndRandom,
-    mut told: mpsc::Receiver<PowerEvent>,
+    mut notices: mpsc::Receiver<PowerEvent>,
 ) {
     let mut sleeps = WakeDetector::new(Instant::now().into_std(), clock.now());
     let mut next = Instant::now() + CLOCK_INTERVAL;
     loop {
         let notice = tokio::select! {
-            Some(notice) = told.recv() => Some(notice),
+            Some(notice) = notices.recv() => Some(notice),
             () = sleep_until(next) => None,
         };
         let (now, wall) = (Instant::now(), clock.now());
@@ -86,8 +86,8 @@ async fn count(
         };
         next = now + CLOCK_INTERVAL;
         if woke {
-            let told = notice.is_some();
-            tracing::info!(told, "the machine slept; checking every connection");
+            let announced = notice.is_some();
+            tracing::info!(told = announced, "the machine slept; checking every connection");
             notifier.notify(wall);
         }
     }
@@ -116,8 +116,8 @@ mod tests {
             let (notifier, woken) = WakeNotifier::new(Arc::clone(&changed));
             let (began, hidden) = (Instant::now(), Arc::clone(&slept));
             let now = move || EVENING + began.elapsed() + *hidden.lock();
-            let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
-            TaskTracker::new().spawn(count(notifier, ClockAndRandom::new(|| 0, now), told));
+            let (tell, notices) = mpsc::channel(NOTICE_CAPACITY);
+            TaskTracker::new().spawn(count(notifier, ClockAndRandom::new(|| 0, now), notices));
             Self { tell, slept, woken, changed }
         }
 

@@ -71,10 +71,10 @@ impl UpstreamHandle {
         context: &UpstreamContext,
         stop: CancellationToken,
     ) -> Self {
-        let dialect = known.as_ref().and_then(|known| known.dialect);
+        let transport = known.as_ref().and_then(|known| known.transport);
         let app = context.apps.of(&config.name);
         let (secrets, tasks) = (context.secrets.clone(), context.tasks.clone());
-        let connector = Connector::new(&config, app, secrets, dialect, tasks, stop.clone());
+        let connector = Connector::new(&config, app, secrets, transport, tasks, stop.clone());
         Self::spawn(scope, config, connector, known, context, stop)
     }
 

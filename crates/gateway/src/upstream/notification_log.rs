@@ -31,7 +31,7 @@ struct SharedLog {
 pub struct LoggedNotification {
     pub number: u64,
     pub scope: ConnectionScope,
-    pub told: Notification,
+    pub notification: Notification,
     /// Which editors may see it.
     pub audience: Recipients,
 }
@@ -52,20 +52,20 @@ impl Default for NotificationLog {
 
 impl NotificationLog {
     /// Appends a notification for every editor that sees the upstream.
-    pub fn publish(&self, scope: &ConnectionScope, told: Notification) {
-        self.append(scope.clone(), told, Recipients::Everybody);
+    pub fn publish(&self, scope: &ConnectionScope, notification: Notification) {
+        self.append(scope.clone(), notification, Recipients::Everybody);
     }
 
     /// Appends a `list_changed` notification for the editors whose list changed.
     pub fn list_changed(&self, changed: ListChange) {
-        let told = Notification::new(changed.told, None);
-        self.append(ConnectionScope::shared(&changed.upstream), told, changed.audience);
+        let notification = Notification::new(changed.notification, None);
+        self.append(ConnectionScope::shared(&changed.upstream), notification, changed.audience);
     }
 
-    fn append(&self, scope: ConnectionScope, told: Notification, audience: Recipients) {
+    fn append(&self, scope: ConnectionScope, notification: Notification, audience: Recipients) {
         let mut entries = self.0.entries.lock();
         let number = *self.0.latest.borrow() + 1;
-        entries.push_back(Arc::new(LoggedNotification { number, scope, told, audience }));
+        entries.push_back(Arc::new(LoggedNotification { number, scope, notification, audience }));
         let mut bytes: usize = entries.iter().map(|entry| entry.size()).sum();
         while entries.len() > MAX_ENTRIES || (bytes > MAX_BYTES && entries.len() > 1) {
             bytes -= entries.pop_front().map_or(0, |oldest| oldest.size());
@@ -105,11 +105,11 @@ impl NotificationLog {
 impl LoggedNotification {
     /// Whether it says that a list changed.
     pub fn is_list_change(&self) -> bool {
-        self.told.method.ends_with("/list_changed")
+        self.notification.method.ends_with("/list_changed")
     }
 
     fn size(&self) -> usize {
-        self.told.params.as_ref().map_or(0, |params| params.as_bytes().len()) + 128
+        self.notification.params.as_ref().map_or(0, |params| params.as_bytes().len()) + 128
     }
 }
 
@@ -169,6 +169,6 @@ mod tests {
         log.lists_changed(&scope(), &old, &resources);
         let published = log.after(0).unwrap();
         assert_eq!(published.len(), 1);
-        assert_eq!(published[0].told.method, "notifications/resources/list_changed");
+        assert_eq!(published[0].notification.method, "notifications/resources/list_changed");
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     /// Every command line of every preset on each system.
     #[test]
     fn the_command_lines_of_every_preset_on_every_system() {
-        let shelf = PresetSet::bundled();
+        let presets = PresetSet::bundled();
         let env = |name: &str| match name {
             "HOME" => Some("/Users/a".to_owned()),
             "LOCALAPPDATA" => Some(r"C:\Users\a b\AppData\Local".to_owned()),
@@ -173,7 +173,7 @@ mod tests {
             _ => None,
         };
         let mut all = String::new();
-        for preset in shelf.all() {
+        for preset in presets.all() {
             for os in [Os::MacOs, Os::Linux, Os::Windows] {
                 let Some(on) = preset.on(os) else { continue };
                 let found = install_markers(os, on, env)

@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn pieces_os_is_searched_for_on_each_system() {
-        let shelf = PresetSet::bundled();
-        let pieces = shelf.get("pieces-os").unwrap();
+        let presets = PresetSet::bundled();
+        let pieces = presets.get("pieces-os").unwrap();
         let on = |os| pieces.on(os).unwrap();
         assert_eq!(
             paths(Os::MacOs, on(Os::MacOs)),
@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn an_existing_program_comes_first_and_a_url_last() {
-        let shelf = PresetSet::bundled();
-        let pieces = shelf.get("pieces-os").unwrap();
+        let presets = PresetSet::bundled();
+        let pieces = presets.get("pieces-os").unwrap();
         let linux = pieces.on(Os::Linux).unwrap();
         let url = LaunchMethod::Url("pieces://launch".into());
         let snap = LaunchMethod::Snap("pieces-os".into());

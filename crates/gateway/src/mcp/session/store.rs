@@ -104,9 +104,8 @@ impl SubscriptionStore {
         match self.lease.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
-                let _ = self
-                    .handoffs
-                    .blocking_send(Handoff::Subscriptions { session, wishes: subscriptions });
+                let _ =
+                    self.handoffs.blocking_send(Handoff::Subscriptions { session, subscriptions });
             }
         }
     }
@@ -209,7 +208,8 @@ mod tests {
         notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Handoff::Subscriptions { session, wishes: sent }) = queued_handoffs.recv().await
+        let Some(Handoff::Subscriptions { session, subscriptions: sent }) =
+            queued_handoffs.recv().await
         else {
             panic!("a subscription is sent")
         };

@@ -112,15 +112,17 @@ impl NotificationFilter for SessionFilter {
         if !self.view.accepts(published) || !published.scope.is_for(&self.session.owner()) {
             return false;
         }
-        match published.told.method.as_str() {
-            method::LOG => self.session.wants_log(&published.told),
-            method::RESOURCE_UPDATED => updated_resource(&published.told).is_some_and(|uri| {
-                self.session
-                    .subscriptions
-                    .lock()
-                    .resources
-                    .contains(&(published.scope.upstream.clone(), uri))
-            }),
+        match published.notification.method.as_str() {
+            method::LOG => self.session.wants_log(&published.notification),
+            method::RESOURCE_UPDATED => {
+                updated_resource(&published.notification).is_some_and(|uri| {
+                    self.session
+                        .subscriptions
+                        .lock()
+                        .resources
+                        .contains(&(published.scope.upstream.clone(), uri))
+                })
+            }
             _ => true,
         }
     }

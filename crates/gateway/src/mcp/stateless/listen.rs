@@ -124,9 +124,10 @@ struct ListenFilter {
 
 impl NotificationFilter for ListenFilter {
     fn accepts(&self, published: &LoggedNotification) -> bool {
-        let method = published.told.method.as_str();
+        let method = published.notification.method.as_str();
         let wanted = self.lists.contains(&method)
-            || updated_resource(&published.told).is_some_and(|uri| self.resources.contains(&uri));
+            || updated_resource(&published.notification)
+                .is_some_and(|uri| self.resources.contains(&uri));
         wanted && self.view.accepts(published) && published.scope.is_for(&self.owner)
     }
 

@@ -104,8 +104,8 @@ impl Activity {
     /// Follows the calls from now on.
     pub fn follow(&self) -> CallFollower {
         let newest = self.0.newest.subscribe();
-        let told = self.0.kept.lock().count;
-        CallFollower { activity: self.clone(), newest, told }
+        let reported = self.0.kept.lock().count;
+        CallFollower { activity: self.clone(), newest, reported }
     }
 
     /// The latencies of an upstream's calls since this time.
@@ -119,7 +119,7 @@ impl Activity {
 pub struct CallFollower {
     activity: Activity,
     newest: watch::Receiver<u64>,
-    told: u64,
+    reported: u64,
 }
 
 impl CallFollower {
@@ -127,12 +127,12 @@ impl CallFollower {
     /// dropped from the ring are missing. `None` when the gateway ends.
     pub async fn next(&mut self) -> Option<Vec<RecentCall>> {
         loop {
-            let told = self.told;
-            self.newest.wait_for(|newest| *newest > told).await.ok()?;
+            let reported = self.reported;
+            self.newest.wait_for(|newest| *newest > reported).await.ok()?;
             let kept = self.activity.0.kept.lock();
-            let new = kept.calls.iter().rev().take_while(|finished| finished.number > told);
+            let new = kept.calls.iter().rev().take_while(|finished| finished.number > reported);
             let mut calls: Vec<RecentCall> = new.map(FinishedCall::shown).collect();
-            self.told = kept.count;
+            self.reported = kept.count;
             drop(kept);
             calls.reverse();
             if !calls.is_empty() {

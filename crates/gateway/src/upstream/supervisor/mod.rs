@@ -217,7 +217,7 @@ impl<C: Connect> Supervisor<C> {
         );
         connection.subscribe(self.published.wanted.clone(), &handshake).await;
         let ready = Arc::new(LiveConnection::new(self.generation, connection, self.clock.now()));
-        let known = Arc::new(KnownCatalog::new(handshake, catalog, self.connector.dialect()));
+        let known = Arc::new(KnownCatalog::new(handshake, catalog, self.connector.transport()));
         self.published.set(UpstreamSnapshot {
             link: LinkState::Ready(Arc::clone(&ready)),
             known: Some(known),
@@ -228,8 +228,8 @@ impl<C: Connect> Supervisor<C> {
 
     /// Switches to the transport that the configuration names now.
     fn switch_transport(&mut self, new: Configure) -> ConnectionEnd {
-        let dialect = new.known.as_ref().and_then(|known| known.dialect);
-        self.connector.switch_to(&new.config, dialect);
+        let transport = new.known.as_ref().and_then(|known| known.transport);
+        self.connector.switch_to(&new.config, transport);
         self.backoff = backoff(&new.config);
         self.crashes = CrashLoop::default();
         self.published.incidents.is_over(Resolution::Changed, self.clock.now());
@@ -336,8 +336,8 @@ impl<C: Connect> Supervisor<C> {
                 .await;
         match listed.unwrap_or_else(|_| Err(slow_lists())) {
             Ok(catalog) if catalog != known.catalog => {
-                let (handshake, dialect) = (known.handshake.clone(), known.dialect);
-                let known = KnownCatalog::new(handshake, catalog, dialect);
+                let (handshake, transport) = (known.handshake.clone(), known.transport);
+                let known = KnownCatalog::new(handshake, catalog, transport);
                 let link = LinkState::Ready(Arc::clone(ready));
                 self.published.set(UpstreamSnapshot { link, known: Some(Arc::new(known)) });
                 None

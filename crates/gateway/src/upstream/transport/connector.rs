@@ -24,7 +24,7 @@ pub(crate) trait Connect: Send + 'static {
     fn connect(&mut self) -> impl Future<Output = Result<Connected, Failure>> + Send;
 
     /// The transport and version that the last server was found to speak.
-    fn dialect(&self) -> Option<Transport> {
+    fn transport(&self) -> Option<Transport> {
         None
     }
 
@@ -42,7 +42,7 @@ pub(crate) struct Connector {
     needed: Vec<SecretRef>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    dialect: Option<Transport>,
+    transport: Option<Transport>,
 }
 
 enum Target {
@@ -59,18 +59,18 @@ enum Target {
 }
 
 impl Connector {
-    /// A connector to a server that last spoke `dialect`. `stop` ends the processes it started.
+    /// A connector to a server that last spoke `transport`. `stop` ends the processes it started.
     pub(crate) fn new(
         config: &config::UpstreamConfig,
         app: App,
         secrets: Secrets,
-        dialect: Option<Transport>,
+        transport: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
         let (target, needed) = (Target::Demo(None), Vec::new());
-        let mut connector = Self { target, app, secrets, needed, tasks, stop, dialect };
-        connector.switch_to(config, dialect);
+        let mut connector = Self { target, app, secrets, needed, tasks, stop, transport };
+        connector.switch_to(config, transport);
         connector
     }
 
@@ -83,9 +83,9 @@ impl Connector {
     ) -> Result<Connected, Failure> {
         // New clients for each connection, so that no socket of the last one is reused.
         let clients = HttpClients::new(&url, local, reach, found).await?;
-        let (connected, dialect) =
-            discovery::connect(&clients, &url, self.dialect, &self.tasks).await?;
-        self.dialect = Some(dialect);
+        let (connected, transport) =
+            discovery::connect(&clients, &url, self.transport, &self.tasks).await?;
+        self.transport = Some(transport);
         Ok(connected)
     }
 
@@ -97,9 +97,9 @@ impl Connector {
         let mut failed = None;
         while let Some(port) = found.next().await {
             for (endpoint, address) in preset.mcp.iter().zip(preset.addresses(port)) {
-                self.dialect = match endpoint.wire {
+                self.transport = match endpoint.wire {
                     EndpointTransport::Http => {
-                        self.dialect.filter(|dialect| *dialect != Transport::Events)
+                        self.transport.filter(|transport| *transport != Transport::Events)
                     }
                     EndpointTransport::Sse => Some(Transport::Events),
                 };
@@ -119,19 +119,19 @@ impl Connector {
 }
 
 impl Connect for Connector {
-    fn dialect(&self) -> Option<Transport> {
+    fn transport(&self) -> Option<Transport> {
         match &self.target {
-            Target::Stdio(server) => server.dialect(),
-            Target::Http { .. } | Target::App(_) | Target::Demo(_) => self.dialect,
+            Target::Stdio(server) => server.transport(),
+            Target::Http { .. } | Target::App(_) | Target::Demo(_) => self.transport,
         }
     }
 
-    fn switch_to(&mut self, config: &config::UpstreamConfig, dialect: Option<Transport>) {
+    fn switch_to(&mut self, config: &config::UpstreamConfig, transport: Option<Transport>) {
         let previous = match &self.target {
             Target::Stdio(server) => Some(server.retire()),
             Target::Http { .. } | Target::App(_) | Target::Demo(_) => None,
         };
-        self.dialect = dialect;
+        self.transport = transport;
         self.needed = config.transport.references().into_iter().cloned().collect();
         self.target = match &config.transport {
             config::TransportConfig::Http { url, reach } => Target::Http {
@@ -141,7 +141,7 @@ impl Connect for Connector {
             },
             config::TransportConfig::Stdio(program) => {
                 let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());
-                let server = StdioServer::new(config.name.clone(), program, dialect, tasks, stop);
+                let server = StdioServer::new(config.name.clone(), program, transport, tasks, stop);
                 Target::Stdio(Box::new(server.after(previous)))
             }
             config::TransportConfig::App { preset } => Target::App(preset.clone()),

@@ -22,17 +22,17 @@ pub(crate) async fn connect(
     known: Option<Transport>,
     tasks: &TaskTracker,
 ) -> Result<(Connected, Transport), Failure> {
-    if let Some(dialect) = known {
-        match try_dialect(dialect, clients, url, tasks).await {
-            Ok(connected) => return Ok((connected, dialect)),
+    if let Some(transport) = known {
+        match try_transport(transport, clients, url, tasks).await {
+            Ok(connected) => return Ok((connected, transport)),
             Err(failure) if is_unreachable(failure.code) => return Err(failure),
             Err(_) => {}
         }
     }
     let mut first = None;
-    for dialect in order(url) {
-        match try_dialect(dialect, clients, url, tasks).await {
-            Ok(connected) => return Ok((connected, dialect)),
+    for transport in order(url) {
+        match try_transport(transport, clients, url, tasks).await {
+            Ok(connected) => return Ok((connected, transport)),
             // The server is unreachable or requires credentials: no other transport would help.
             Err(failure) if !another_may_help(failure.code) => return Err(failure),
             Err(failure) => first = first.or(Some(failure)),
@@ -52,13 +52,13 @@ fn order(url: &Url) -> [Transport; 3] {
     }
 }
 
-async fn try_dialect(
-    dialect: Transport,
+async fn try_transport(
+    transport: Transport,
     clients: &HttpClients,
     url: &Url,
     tasks: &TaskTracker,
 ) -> Result<Connected, Failure> {
-    match dialect {
+    match transport {
         Transport::Stateless => HttpConnection::discover(clients.clone(), url.clone(), tasks).await,
         Transport::Session => HttpConnection::initialize(clients.clone(), url.clone(), tasks).await,
         Transport::Events => sse::connect(clients.clone(), url.clone(), tasks).await,

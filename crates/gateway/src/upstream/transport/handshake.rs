@@ -27,35 +27,8 @@ use super::duplex::Duplex;
 
 /// How long the handshake with a server over the network may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// After this long without an answer to `server/discover`, `initialize` is sent as result.
+/// After this long without an answer to `server/discover`, `initialize` is sent as well.
 const PROBE: Duration = Duration::from_secs(2);
-
-/// Whether a server has sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Era {
-    /// 2026-07-28: every request carries the client's metadata.
-    Stateless,
-    /// Up to 2025-11-25: a session begins with `initialize`.
-    Session,
-}
-
-impl From<Transport> for Era {
-    fn from(dialect: Transport) -> Self {
-        match dialect {
-            Transport::Stateless => Self::Stateless,
-            Transport::Session | Transport::Events => Self::Session,
-        }
-    }
-}
-
-impl From<Era> for Transport {
-    fn from(era: Era) -> Self {
-        match era {
-            Era::Stateless => Self::Stateless,
-            Era::Session => Self::Session,
-        }
-    }
-}
 
 /// The handshake of the versions up to 2025-11-25.
 pub(crate) async fn initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
@@ -65,30 +38,32 @@ pub(crate) async fn initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
 /// Finds out whether a server has sessions, unless that is `known`, and does the handshake.
 pub(crate) async fn negotiate(
     duplex: &mut Duplex,
-    known: Option<Era>,
+    known: Option<Transport>,
     limit: Duration,
-) -> Result<(Handshake, Era), Failure> {
+) -> Result<(Handshake, Transport), Failure> {
     let found = match known {
-        Some(Era::Stateless) => {
+        Some(Transport::Stateless) => {
             let discovered = timeout(limit, discover(duplex)).await;
-            discovered.map(|discovered| discovered.map(|handshake| (handshake, Era::Stateless)))
+            discovered
+                .map(|discovered| discovered.map(|handshake| (handshake, Transport::Stateless)))
         }
-        Some(Era::Session) => {
+        Some(Transport::Session | Transport::Events) => {
             let initialized = timeout(limit, send_initialize(duplex)).await;
-            initialized.map(|initialized| initialized.map(|handshake| (handshake, Era::Session)))
+            initialized
+                .map(|initialized| initialized.map(|handshake| (handshake, Transport::Session)))
         }
         None => timeout(limit, probe(duplex)).await,
     };
-    let (handshake, era) = found.unwrap_or_else(|_| Err(silent(limit)))?;
-    if era == Era::Stateless {
+    let (handshake, transport) = found.unwrap_or_else(|_| Err(silent(limit)))?;
+    if transport == Transport::Stateless {
         duplex.set_stateless();
     }
-    Ok((handshake, era))
+    Ok((handshake, transport))
 }
 
-async fn probe(duplex: &Duplex) -> Result<(Handshake, Era), Failure> {
-    let stateless = |handshake| (handshake, Era::Stateless);
-    let session = |handshake| (handshake, Era::Session);
+async fn probe(duplex: &Duplex) -> Result<(Handshake, Transport), Failure> {
+    let stateless = |handshake| (handshake, Transport::Stateless);
+    let session = |handshake| (handshake, Transport::Session);
     let mut discovering = std::pin::pin!(discover(duplex));
     match timeout(PROBE, &mut discovering).await {
         Ok(Ok(handshake)) => return Ok(stateless(handshake)),
@@ -210,22 +185,26 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
-    async fn found(starts_after: u64, discover: Answer, initialize: Answer) -> Result<Era, Code> {
+    async fn found(
+        starts_after: u64,
+        discover: Answer,
+        initialize: Answer,
+    ) -> Result<Transport, Code> {
         let (mut duplex, inbox, received, _incoming) = duplex::channel();
         let starts_after = Duration::from_secs(starts_after);
         drop(tokio::spawn(serve(received, inbox, starts_after, discover, initialize)));
         let found = negotiate(&mut duplex, None, Duration::from_secs(60)).await;
         let found = found.map(|(_, era)| era).map_err(|failure| failure.code);
-        assert_eq!(duplex.is_stateless(), found == Ok(Era::Stateless));
+        assert_eq!(duplex.is_stateless(), found == Ok(Transport::Stateless));
         found
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_version_is_found_whatever_a_server_does_with_discover() {
         use Answer::{Error, Exit, Never, Success};
-        assert_eq!(found(0, Success, Error).await, Ok(Era::Stateless));
-        assert_eq!(found(0, Error, Success).await, Ok(Era::Session));
-        assert_eq!(found(0, Never, Success).await, Ok(Era::Session));
+        assert_eq!(found(0, Success, Error).await, Ok(Transport::Stateless));
+        assert_eq!(found(0, Error, Success).await, Ok(Transport::Session));
+        assert_eq!(found(0, Never, Success).await, Ok(Transport::Session));
         assert_eq!(found(0, Exit, Success).await, Err(Code::Timeout));
         assert_eq!(found(0, Never, Never).await, Err(Code::Timeout));
         assert_eq!(found(0, Error, Error).await, Err(Code::Refused));
@@ -234,16 +213,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_rejects_a_version_is_asked_again_if_it_lists_it() {
         use Answer::{Error, ErrorThenSuccess, Success};
-        assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Error).await, Ok(Era::Stateless));
-        assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Success).await, Ok(Era::Stateless));
-        assert_eq!(found(0, ErrorThenSuccess("2025-06-18"), Success).await, Ok(Era::Session));
+        assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Error).await, Ok(Transport::Stateless));
+        assert_eq!(
+            found(0, ErrorThenSuccess("2026-07-28"), Success).await,
+            Ok(Transport::Stateless)
+        );
+        assert_eq!(found(0, ErrorThenSuccess("2025-06-18"), Success).await, Ok(Transport::Session));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_program_that_starts_slowly_is_not_taken_for_an_older_version() {
         use Answer::{Error, Success};
-        assert_eq!(found(30, Success, Error).await, Ok(Era::Stateless));
-        assert_eq!(found(30, Error, Success).await, Ok(Era::Session));
+        assert_eq!(found(30, Success, Error).await, Ok(Transport::Stateless));
+        assert_eq!(found(30, Error, Success).await, Ok(Transport::Session));
         assert_eq!(found(90, Error, Success).await, Err(Code::Timeout));
     }
 }

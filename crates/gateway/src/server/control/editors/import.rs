@@ -47,14 +47,18 @@ async fn preview_import(
     client: &'static EditorSpec,
 ) -> Result<ImportPreview, Failure> {
     let existing_secrets = existing_secrets(Prompting::Never).await;
-    with_editor_files(control, move |desk, control| {
+    with_editor_files(control, move |user_editors, control| {
         let paths = &control.here.paths;
-        let import = Import::of(paths, desk, &[client], false, existing_secrets)?;
+        let import = Import::of(paths, user_editors, &[client], false, existing_secrets)?;
         let access = control.gateway_access(client);
-        let entries = redirect::entries(desk, &import.plan);
+        let entries = redirect::entries(user_editors, &import.plan);
         let diff = entries.first().map(|entries| {
-            let plan =
-                desk.plan_at(client, &entries.location, &entries.desired(desk, true), &access);
+            let plan = user_editors.plan_at(
+                client,
+                &entries.location,
+                &entries.desired(user_editors, true),
+                &access,
+            );
             plan.map(|plan| plan.diff(&access)).map_err(|refused| told(&refused))
         });
         let (before, after) = import.config()?;
@@ -65,7 +69,7 @@ async fn preview_import(
             .iter()
             .map(|one| KeptServer { name: one.origin.name.clone(), why: one.why.clone() });
         Ok(ImportPreview {
-            path: shown_path(desk, client),
+            path: shown_path(user_editors, client),
             diff: without_secrets(diff.transpose()?.unwrap_or_default(), &plan.adopted),
             config_diff: unified_diff(&config_path, before, &after),
             config_path,
@@ -104,21 +108,22 @@ async fn import_servers(
         created.map_err(|error| Failure::from(&error))?;
     }
     let existing_secrets = existing_secrets(Prompting::Allowed).await;
-    let work = with_editor_files(control, move |desk, control| {
+    let work = with_editor_files(control, move |user_editors, control| {
         let paths = &control.here.paths;
-        let mut import = Import::of(paths, desk, &[client], false, existing_secrets)?;
+        let mut import = Import::of(paths, user_editors, &[client], false, existing_secrets)?;
         let mut journal = ImportJournal::open(paths)?;
         let keychain = Keychain::system_default(Prompting::Allowed);
         Handle::current().block_on(import.keep_secrets(&keychain, &mut journal))?;
         import.write(paths, &mut journal)?;
         let access = &mut |client| Ok(control.gateway_access(client));
-        let redirected = redirect::all(paths, desk, &import.plan, true, access, &mut journal)?;
+        let redirected =
+            redirect::all(paths, user_editors, &import.plan, true, access, &mut journal)?;
         // Servers that cannot be imported stay. If none can, the editor is only set up.
         match redirected.into_iter().next() {
             Some(redirect::RedirectReport { trouble: Some(refused), .. }) => Err(told(&refused)),
             Some(redirect::RedirectReport { backup, .. }) => {
                 let backup = backup.map(|path| path.display().to_string());
-                Ok(Some(done(desk, client, true, backup)))
+                Ok(Some(done(user_editors, client, true, backup)))
             }
             None => Ok(None),
         }
@@ -142,11 +147,11 @@ pub(crate) async fn undo_import(
     if !imported.await? {
         return Ok(false);
     }
-    let work = with_editor_files(control, move |desk, control| {
+    let work = with_editor_files(control, move |user_editors, control| {
         let paths = &control.here.paths;
         let mut journal = ImportJournal::open(paths)?;
         let access = &mut |client| Ok(control.gateway_access(client));
-        let (_, leftovers) = undo::editors(desk, &mut journal, Some(&client.id), access)?;
+        let (_, leftovers) = undo::editors(user_editors, &mut journal, Some(&client.id), access)?;
         undo::configuration(paths, &mut journal, &leftovers)?;
         let keychain = Keychain::system_default(Prompting::Allowed);
         Handle::current().block_on(undo::secrets(&keychain, &mut journal, &leftovers)).map(|_| true)

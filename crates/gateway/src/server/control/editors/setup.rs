@@ -34,8 +34,8 @@ pub struct GatewayLocation {
 const TOKEN_PLACEHOLDER: &str = "<token>";
 
 pub(crate) async fn list(State(control): State<Arc<ControlApi>>) -> Response {
-    let found = with_editor_files(&control, move |desk, control| {
-        desk.found(&connected_clients(control), |client| control.gateway_access(client))
+    let found = with_editor_files(&control, move |user_editors, control| {
+        user_editors.found(&connected_clients(control), |client| control.gateway_access(client))
     });
     match found.await {
         Ok(editors) => Json(Setup { editors }).into_response(),
@@ -50,10 +50,16 @@ pub(crate) async fn preview(
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    let shown = with_editor_files(&control, move |desk, control| {
+    let shown = with_editor_files(&control, move |user_editors, control| {
         let access = control.gateway_access(client);
-        let plan = (client.paste.is_none())
-            .then(|| desk.plan(client, SetupScope::User, &desired_entries(desk, client), &access));
+        let plan = (client.paste.is_none()).then(|| {
+            user_editors.plan(
+                client,
+                SetupScope::User,
+                &desired_entries(user_editors, client),
+                &access,
+            )
+        });
         let diff = match plan.transpose() {
             Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&access)),
             Err(refused) => return Err(told(&refused)),
@@ -63,7 +69,7 @@ pub(crate) async fn preview(
             desired_entry(client, &GatewayEntry::for_all(), default_transport(client), &access),
         )];
         Ok(SetupPreview {
-            path: shown_path(desk, client),
+            path: shown_path(user_editors, client),
             diff: diff.unwrap_or_default(),
             snippet: without_token(&snippet(client, &entries), &access.token),
             hint: client.paste.clone().unwrap_or_else(|| client.notices.clone()),
@@ -88,47 +94,51 @@ pub(crate) async fn connect_editor(
 ) -> Result<SetupResult, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
         // Do not create a token if the file would not be changed.
-        let tried = with_editor_files(control, move |desk, control| {
-            desk.plan(
-                client,
-                SetupScope::User,
-                &desired_entries(desk, client),
-                &control.gateway_access(client),
-            )
-            .map(drop)
+        let tried = with_editor_files(control, move |user_editors, control| {
+            user_editors
+                .plan(
+                    client,
+                    SetupScope::User,
+                    &desired_entries(user_editors, client),
+                    &control.gateway_access(client),
+                )
+                .map(drop)
         });
         tried.await?.map_err(|refused| told(&refused))?;
         let created = control.editors.add(client.id.clone()).await;
         created.map_err(|error| Failure::from(&error))?;
     }
-    let command = with_editor_files(control, move |desk, control| {
+    let command = with_editor_files(control, move |user_editors, control| {
         let access = control.gateway_access(client);
-        let connected = desk.drift(client, SetupScope::User, &access) == SetupState::Connected;
-        (desk.command(client, &[GatewayEntry::for_all()], &access), connected)
+        let connected =
+            user_editors.drift(client, SetupScope::User, &access) == SetupState::Connected;
+        (user_editors.command(client, &[GatewayEntry::for_all()], &access), connected)
     });
     if let (Some(command), connected) = command.await? {
         if !connected {
             tell(client, &command).await?;
         }
-        return with_editor_files(control, move |desk, _| {
+        return with_editor_files(control, move |user_editors, _| {
             if !connected {
-                desk.record_command(client, &[GatewayEntry::for_all()])
+                user_editors
+                    .record_command(client, &[GatewayEntry::for_all()])
                     .map_err(|refused| told(&refused))?;
             }
-            Ok(done(desk, client, !connected, None))
+            Ok(done(user_editors, client, !connected, None))
         })
         .await?;
     }
-    with_editor_files(control, move |desk, control| {
-        let plan = desk.plan(
+    with_editor_files(control, move |user_editors, control| {
+        let plan = user_editors.plan(
             client,
             SetupScope::User,
-            &desired_entries(desk, client),
+            &desired_entries(user_editors, client),
             &control.gateway_access(client),
         );
-        let applied = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
+        let applied =
+            plan.and_then(|plan| user_editors.apply(&plan)).map_err(|refused| told(&refused))?;
         let backup = applied.backup.map(|path| path.display().to_string());
-        Ok(done(desk, client, applied.changed, backup))
+        Ok(done(user_editors, client, applied.changed, backup))
     })
     .await?
 }
@@ -138,8 +148,9 @@ pub(crate) async fn rewrite_token(control: &Arc<ControlApi>, id: &str) {
     let Some(client) = client(id) else {
         return;
     };
-    let done = with_editor_files(control, move |desk, control| {
-        desk.rewrite_token(client, &control.gateway_access(client))
+    let done = with_editor_files(control, move |user_editors, control| {
+        user_editors
+            .rewrite_token(client, &control.gateway_access(client))
             .map_err(|refused| told(&refused))
     });
     if let Err(failure) | Ok(Err(failure)) = done.await {
@@ -162,18 +173,21 @@ async fn undo_setup(
     client: &'static EditorSpec,
 ) -> Result<SetupResult, Failure> {
     let given_back = super::import::undo_import(control, client).await?;
-    let command = with_editor_files(control, move |desk, _| desk.undo_command(client)).await?;
+    let command =
+        with_editor_files(control, move |user_editors, _| user_editors.undo_command(client))
+            .await?;
     let changed = match command {
         Some(command) => {
             tell(client, &command).await?;
-            with_editor_files(control, move |desk, _| desk.forget_command(client))
+            with_editor_files(control, move |user_editors, _| user_editors.forget_command(client))
                 .await?
                 .map(|()| true)
         }
         None => {
-            let undo_setup =
-                with_editor_files(control, move |desk, _| desk.undo(client, SetupScope::User))
-                    .await?;
+            let undo_setup = with_editor_files(control, move |user_editors, _| {
+                user_editors.undo(client, SetupScope::User)
+            })
+            .await?;
             undo_setup.map(|done| done.changed)
         }
     };
@@ -182,42 +196,55 @@ async fn undo_setup(
         Err(SetupError::NotConnected { .. } | SetupError::NoFile { .. }) => false,
         Err(refused) => return Err(told(&refused)),
     };
-    let elsewhere = with_editor_files(control, move |desk, _| {
-        desk.journal.records().iter().any(|record| record.client == client.id)
+    let elsewhere = with_editor_files(control, move |user_editors, _| {
+        user_editors.journal.records().iter().any(|record| record.client == client.id)
     });
     if !elsewhere.await? && control.editors.token_of(&client.id).is_some() {
         // A token that cannot be revoked now stays in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
-    with_editor_files(control, move |desk, _| done(desk, client, changed || given_back, None)).await
+    with_editor_files(control, move |user_editors, _| {
+        done(user_editors, client, changed || given_back, None)
+    })
+    .await
 }
 
 /// An existing entry keeps its transport; a new one gets the editor's usual one.
-fn desired_entries(desk: &UserEditors, client: &EditorSpec) -> DesiredEntries {
-    let door = GatewayEntry::for_all();
-    let entries = desk.existing(client, SetupScope::User).unwrap_or_default();
+fn desired_entries(user_editors: &UserEditors, client: &EditorSpec) -> DesiredEntries {
+    let gateway_entry = GatewayEntry::for_all();
+    let entries = user_editors.existing(client, SetupScope::User).unwrap_or_default();
     let over_stdio = |entry: &evermoor_setup::ServerEntry| {
-        entry.name == door.name && matches!(entry.kind, EntryKind::Stdio { .. })
+        entry.name == gateway_entry.name && matches!(entry.kind, EntryKind::Stdio { .. })
     };
     let transport = if entries.iter().any(over_stdio) {
         EditorTransport::Stdio
     } else {
         default_transport(client)
     };
-    DesiredEntries { gateway_entries: vec![door], transport, take_over: false, drop: Vec::new() }
+    DesiredEntries {
+        gateway_entries: vec![gateway_entry],
+        transport,
+        take_over: false,
+        drop: Vec::new(),
+    }
 }
 
 pub(crate) fn done(
-    desk: &UserEditors,
+    user_editors: &UserEditors,
     client: &EditorSpec,
     changed: bool,
     backup: Option<String>,
 ) -> SetupResult {
-    SetupResult { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
+    SetupResult {
+        path: shown_path(user_editors, client),
+        changed,
+        backup,
+        hint: client.notices.clone(),
+    }
 }
 
-pub(crate) fn shown_path(desk: &UserEditors, client: &EditorSpec) -> Option<String> {
-    desk.path(client, SetupScope::User).map(|path| path.display().to_string())
+pub(crate) fn shown_path(user_editors: &UserEditors, client: &EditorSpec) -> Option<String> {
+    user_editors.path(client, SetupScope::User).map(|path| path.display().to_string())
 }
 
 impl ControlApi {
@@ -253,10 +280,10 @@ pub(crate) async fn with_editor_files<T: Send + 'static>(
         let what = "There is no home folder, so no editor can be found.";
         Failure::new(Code::Internal, what, "Set HOME and start Evermoor again.")
     };
-    let mut desk = UserEditors::here(&control.here.paths).ok_or_else(no_home)?;
-    desk.folders = desk.folders.with_search_path(search_path().await);
+    let mut user_editors = UserEditors::here(&control.here.paths).ok_or_else(no_home)?;
+    user_editors.folders = user_editors.folders.with_search_path(search_path().await);
     let control = Arc::clone(control);
-    let worked = tokio::task::spawn_blocking(move || work(&desk, &control)).await;
+    let worked = tokio::task::spawn_blocking(move || work(&user_editors, &control)).await;
     worked.map_err(|_| Failure::new(Code::Internal, "The gateway is shutting down.", "Try again."))
 }
 

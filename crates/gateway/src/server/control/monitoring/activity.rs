@@ -38,8 +38,8 @@ pub(crate) async fn list(
 
 /// Lets an updater wait until no call is in flight.
 pub(crate) async fn calls_in_flight(State(control): State<Arc<ControlApi>>) -> Json<CallsInFlight> {
-    let lineup = control.router.all_upstreams();
-    let calls: usize = lineup.iter().map(|upstream| upstream.calls_under_way()).sum();
+    let upstreams = control.router.all_upstreams();
+    let calls: usize = upstreams.iter().map(|upstream| upstream.calls_under_way()).sum();
     Json(CallsInFlight { under_way: u64::try_from(calls).unwrap_or(u64::MAX) })
 }
 

@@ -36,7 +36,7 @@ use evermoor_platform::process::child::{ChildEnvironment, ChildSpec, ProcessTree
 
 use super::connection::{Connected, Connection, Incoming};
 use super::duplex::{self, Inbox, Outgoing};
-use super::handshake::{self, Era};
+use super::handshake;
 use crate::config::secrets::Found;
 use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;
@@ -63,7 +63,7 @@ pub(crate) struct StdioServer {
     tasks: TaskTracker,
     stop: CancellationToken,
     /// Whether it was found to have sessions.
-    era: Option<Era>,
+    transport: Option<Transport>,
     /// Ends the last process, which its calls may still keep alive.
     replaced: CancellationToken,
     /// Open while the last process runs.
@@ -82,7 +82,7 @@ impl StdioServer {
     pub(crate) fn new(
         upstream: UpstreamName,
         config: &config::StdioCommand,
-        dialect: Option<Transport>,
+        transport: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -100,15 +100,15 @@ impl StdioServer {
             stderr: Stderr::default(),
             tasks,
             stop,
-            era: dialect.map(Era::from),
+            transport,
             replaced: CancellationToken::new(),
             running,
         }
     }
 
     /// The transport and version it was found to speak.
-    pub(crate) fn dialect(&self) -> Option<Transport> {
-        self.era.map(Transport::from)
+    pub(crate) fn transport(&self) -> Option<Transport> {
+        self.transport
     }
 
     /// Ends the process after the calls in flight. The returned watch closes when it has ended.
@@ -131,14 +131,14 @@ impl StdioServer {
             Ok((name.clone(), value.reveal().to_owned()))
         };
         self.spec.env = self.env.iter().map(variable).collect::<Result<_, Failure>>()?;
-        let known = self.era.take();
+        let known = self.transport.take();
         let error = match self.attempt(known).await {
             Ok(connected) => return Ok(connected),
             Err(error) => error,
         };
         let instead = match (known, error.exited) {
             // Some servers exit if the first message is not `initialize`.
-            (None, true) => Some(Era::Session),
+            (None, true) => Some(Transport::Session),
             // The program may have been updated and speak another version now.
             (Some(_), false) => None,
             (None, false) | (Some(_), true) => return Err(error.failure),
@@ -147,7 +147,7 @@ impl StdioServer {
     }
 
     /// Starts the process and does the handshake.
-    async fn attempt(&mut self, era: Option<Era>) -> Result<Connected, AttemptError> {
+    async fn attempt(&mut self, transport: Option<Transport>) -> Result<Connected, AttemptError> {
         self.replaced.cancel();
         let previous_ended = async { while self.running.changed().await.is_ok() {} };
         let _ = timeout(PREVIOUS_LIMIT, previous_ended).await;
@@ -170,9 +170,9 @@ impl StdioServer {
         let reading_stderr = self.stderr.clone().read(pipes.stderr, self.upstream.clone());
         let reading_stderr = self.tasks.spawn(reading_stderr);
         self.tasks.spawn(process.run(pipes.stdin, pipes.stdout, outgoing, reading_stderr));
-        match handshake::negotiate(&mut channel, era, START_LIMIT).await {
-            Ok((handshake, era)) => {
-                self.era = Some(era);
+        match handshake::negotiate(&mut channel, transport, START_LIMIT).await {
+            Ok((handshake, transport)) => {
+                self.transport = Some(transport);
                 Ok(Connected {
                     connection: Connection::Duplex(Box::new(channel)),
                     handshake,
