@@ -118,7 +118,7 @@ mod tests {
         let mut followed = Followed::begin();
         followed.write("config.toml", "[upstreams.a]\n");
         let mistake = followed.next().await.unwrap_err();
-        assert!(mistake.what.contains("config.toml, line 1: The upstream `a`"), "{mistake}");
+        assert!(mistake.what.contains("config.toml, line 1: The server `a`"), "{mistake}");
         followed.write("config.toml", &text(1));
         assert_eq!(followed.next().await, parsed(1));
     }
