@@ -120,7 +120,7 @@ test('a clipboard that is not allowed is admitted', async () => {
   expect(button.textContent).toBe('Could not copy')
 })
 
-test('warnings are told with their remedy', async () => {
+test('warnings are shown with their remedy', async () => {
   await show({ ...status(upstream('A')), warnings: [failure('token_off')] })
   expect(screen.getByRole('region', { name: 'Warnings' }).textContent).toContain('Start PiecesOS.')
 })

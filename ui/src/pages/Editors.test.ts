@@ -46,7 +46,7 @@ test('an editor that is shown more than it can use has a quiet word of it', asyn
   expect(row('zed').textContent).toMatch(/Sees 34 tools\s*$/)
 })
 
-test('an editor is turned away at the second click, and is gone when the gateway says so', async () => {
+test('the token of an editor is revoked at the second click, and the editor is gone when the gateway says so', async () => {
   const { gateway, tell } = await show(editors('cursor', 'zed'))
   await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))
   expect(gateway.orders).toEqual([])
@@ -57,7 +57,7 @@ test('an editor is turned away at the second click, and is gone when the gateway
   expect(screen.queryByRole('article', { name: 'cursor' })).toBeNull()
 })
 
-test('a first click that nobody follows up is forgotten', async () => {
+test('a first click without a second one is forgotten', async () => {
   const { gateway } = await show(editors('cursor'))
   const button = screen.getByRole('button', { name: 'Revoke cursor' })
   await fireEvent.click(button)
@@ -66,7 +66,7 @@ test('a first click that nobody follows up is forgotten', async () => {
   expect(gateway.orders).toEqual([])
 })
 
-test('an editor that was not turned away says why, and can be tried again', async () => {
+test('an editor whose token was not revoked says why, and can be tried again', async () => {
   const { gateway } = await show(editors('cursor'))
   gateway.refusal = failure('internal')
   const button = () => screen.getByRole('button', { name: /^Revoke/ })

@@ -74,7 +74,7 @@ pub(crate) enum Command {
         #[arg(long)]
         print: bool,
     },
-    /// Connect the editors on this machine to Evermoor.
+    /// Connect the editors on this computer to Evermoor.
     Setup(SetupArgs),
     /// Show the state of the gateway, the servers and the editors.
     Status {
@@ -213,7 +213,7 @@ pub(crate) enum Command {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Undo everything that Evermoor changed on this machine.
+    /// Undo everything that Evermoor changed on this computer.
     Uninstall {
         /// Keep the configuration, the history and the tokens.
         #[arg(long)]

@@ -136,7 +136,7 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<GatewayConfig, ConfigErro
     if !listen.ip().is_loopback() {
         return Err(ConfigError {
             line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
-            what: format!("`{listen}` can be reached from other machines."),
+            what: format!("`{listen}` can be reached from other computers."),
             remedy: format!("Use a loopback address, such as \"{DEFAULT_LISTEN}\"."),
         });
     }

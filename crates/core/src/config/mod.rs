@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_gateway_listens_on_this_machine_only() {
-        assert!(mistake("[gateway]\nlisten = \"0.0.0.0:7420\"\n").what.contains("other machines"));
+        assert!(mistake("[gateway]\nlisten = \"0.0.0.0:7420\"\n").what.contains("other computers"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) struct SecretCollector {
 /// A secret in a place where references are not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Its arguments contain a secret that every program on this machine can read. Pass it in `env` first."
+    "Its arguments contain a secret that every program on this computer can read. Pass it in `env` first."
 )]
 pub(super) struct InArguments;
 

@@ -107,7 +107,7 @@ pub fn keychain_failure(error: &KeychainError, name: Option<&str>) -> Failure {
         KeychainError::Unavailable(why) => Failure::new(
             Code::KeychainMissing,
             format!("This session has no keychain{needed} ({why})."),
-            "Start Evermoor in a desktop session, or use `${file:PATH}` or `${env:NAME}` on a machine without one.",
+            "Start Evermoor in a desktop session, or use `${file:PATH}` or `${env:NAME}` on a computer without one.",
         ),
         KeychainError::NoReply => Failure::new(
             Code::KeychainMissing,

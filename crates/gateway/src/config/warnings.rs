@@ -14,7 +14,7 @@ use crate::config::presets::PresetProblem;
 pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -> Vec<Failure> {
     let (settings, doubts) = (&now.gateway, now.doubts.iter().map(doubt));
     let token = (!settings.require_token).then(|| {
-        let what = "Any program on this machine can use your tools: no token is required.";
+        let what = "Any program on this computer can use your tools: no token is required.";
         Failure::new(Code::TokenOff, what, "Remove `require_token = false` from config.toml.")
     });
     let moved = (settings.listen != started).then(|| {

@@ -146,7 +146,7 @@ describe('the stream', () => {
     expect(kinds(told)).toEqual(['lost'])
   })
 
-  test('is left when nobody watches', async () => {
+  test('closes when nothing watches it', async () => {
     answers.push(stream().answer)
     const told = watch()
     await pass()
@@ -190,7 +190,7 @@ describe('a question', () => {
   })
 })
 
-test('a stream is heard again after it broke, until nobody listens', async () => {
+test('a stream is opened again after it broke, until nothing listens to it', async () => {
   const heard: string[] = []
   const first = stream()
   answers.push(first.answer, stream().answer)

@@ -44,7 +44,7 @@ export class EventParser {
   }
 }
 
-/** Every chunk of a body as the events that it completed: none for a sign of life. */
+/** Every chunk of a body as the events that it completed: none for a keep-alive comment. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent[]> {
   const parser = new EventParser()
   const decoder = new TextDecoder()

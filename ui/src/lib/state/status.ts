@@ -15,7 +15,7 @@ export interface Board {
   asked: Record<string, { at: number; before: UpstreamState }>
   /** Restarts refused a moment ago, by upstream. */
   refused: Record<string, { at: number; failure: Failure }>
-  /** Editors that are to be turned away and still have a token, and why if that was refused. */
+  /** Editors whose token is being revoked, and why if that was refused. */
   leaving: Record<string, { at: number; failure?: Failure }>
 }
 

@@ -5,7 +5,7 @@ import { count, countdown, duration, listed, tickLabels } from './format'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-test('a duration is told in its largest unit and never rounded up', () => {
+test('a duration is shown in its largest unit and never rounded up', () => {
   expect(duration(0)).toBe('0 s')
   expect(duration(59_999)).toBe('59 s')
   expect(duration(MINUTE)).toBe('1 min')

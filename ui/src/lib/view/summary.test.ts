@@ -32,7 +32,7 @@ test('a gateway that has just gone is restarting, one that stays away does not a
   })
 })
 
-test('a failure that no restart explains is told at once', () => {
+test('a failure that no restart explains is shown at once', () => {
   const { shape, sentence, detail } = headlineOf(lose(serving(), 'port_taken'))
   expect([shape, sentence, detail]).toEqual(['down', failure().what, failure().remedy])
 })
@@ -103,7 +103,7 @@ test('a restart that is under way shows its last step and is not asked for twice
   expect(row({ restart: { ...restart, end: { at: NOON, failure: null } } })).toMatchObject({ shape: 'down', ready: true })
 })
 
-test('a refusal is told in the row', () => {
+test('a refusal is shown in the row', () => {
   const refused = { kind: 'refused', name: 'a', failure: failure('not_found') } as const
   expect(rowsOf(next(serving(upstream('A')), refused, NOON))[0]?.detail).toBe(
     'Connection refused at localhost:39300. Start PiecesOS.',
@@ -117,7 +117,7 @@ test('an upstream that is off is not counted and offers nothing', () => {
   expect(headlineOf(serving(upstream('B', { state: 'off' }))).detail).toBe('The gateway is running.')
 })
 
-test('tools that are hidden from everybody are told apart from those that are shown', () => {
+test('tools that are hidden from every editor are counted apart from those that are shown', () => {
   const board = serving({ ...upstream('A'), tools: 30, hidden: 18 }, upstream('B'))
   expect(rowsOf(board).map(({ tools }) => tools)).toEqual(['12 of 30 tools shown', '12 tools'])
   expect(headlineOf(board).detail).toBe('24 tools from 2 servers')

@@ -76,9 +76,9 @@ export interface EditorRow {
   /** How much it is shown, and what is worth knowing about that. */
   sees: string
   hint: string
-  /** Why it was not turned away; empty otherwise. */
+  /** Why its token was not revoked; empty otherwise. */
   refusal: string
-  /** Whether it can be turned away at all: Evermoor's own cannot. */
+  /** Whether its token can be revoked: Evermoor's own cannot. */
   revocable: boolean
   /** Whether that can be asked for now. */
   ready: boolean
@@ -117,7 +117,7 @@ function rowOf(upstream: UpstreamStatus, board: Board): Row {
   const asked = upstream.name in board.asked
   const refusal = board.refused[upstream.name]
   const { name, title, target, link } = upstream
-  // Of an application the program itself is restarted, of an address only the connection is made anew.
+  // Restarting an application restarts its program; restarting an address only replaces the connection.
   const isAddress = upstream.app === null && /^https?:/.test(target)
   const row: Row = {
     name,

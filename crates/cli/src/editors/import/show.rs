@@ -75,7 +75,7 @@ fn rows(plan: &ImportPlan, title: &str) {
     let colours = Palette::for_output();
     let (strong, quiet, busy) = (colours.strong, colours.quiet, colours.busy);
     if plan.adopted.is_empty() && plan.skipped.is_empty() {
-        return terminal::print_note(&"No editor on this machine has MCP servers to import.");
+        return terminal::print_note(&"No editor on this computer has MCP servers to import.");
     }
     if !plan.adopted.is_empty() {
         terminal::print(&format_args!("{strong}{title}{strong:#}"));

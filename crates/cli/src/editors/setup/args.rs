@@ -6,10 +6,10 @@ use evermoor_setup::{EditorTransport, SetupScope};
 /// The arguments of `evermoor setup`.
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
-    /// The editors to connect, such as `cursor`. Without any, lists those on this machine.
+    /// The editors to connect, such as `cursor`. Without any, lists those on this computer.
     #[arg(value_name = "EDITOR")]
     pub(crate) editors: Vec<String>,
-    /// Connect every editor on this machine.
+    /// Connect every editor on this computer.
     #[arg(long, conflicts_with = "editors")]
     pub(crate) all: bool,
     /// Connect for yourself (the default), or for the project in this folder.

@@ -30,7 +30,7 @@ pub(super) fn list(
     }
     if installed.is_empty() {
         return terminal::print(
-            &"No editor was found on this machine. To connect one anyway, run `evermoor setup EDITOR`.",
+            &"No editor was found on this computer. To connect one anyway, run `evermoor setup EDITOR`.",
         );
     }
     let colours = Palette::for_output();
@@ -71,7 +71,7 @@ pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, as_json: bool) {
         let nothing = if args.undo {
             "No editor is connected."
         } else {
-            "No editor was found on this machine."
+            "No editor was found on this computer."
         };
         return terminal::print_note(&nothing);
     }

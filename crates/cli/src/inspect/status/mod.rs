@@ -187,9 +187,9 @@ fn show_editors(editors: &[EditorStatus], colours: Palette) {
     }
 }
 
-/// Prints which editors on this machine are connected.
+/// Prints which editors on this computer are connected.
 fn show_connected(sentences: &[String]) {
-    let labels = std::iter::once("Machine").chain(std::iter::repeat(""));
+    let labels = std::iter::once("Computer").chain(std::iter::repeat(""));
     for (sentence, label) in sentences.iter().zip(labels) {
         let sentence = terminal::indented(sentence, 10, terminal::width());
         terminal::print(&format_args!("{label:<8}  {}", sentence.trim_start()));

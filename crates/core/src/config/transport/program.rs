@@ -52,7 +52,7 @@ impl StdioCommand {
         }
         let args = table.args.clone().unwrap_or_default();
         if args.iter().any(|argument| refers_to_a_secret(argument)) {
-            let what = "Every program on this machine can read a secret in `args`.".into();
+            let what = "Every program on this computer can read a secret in `args`.".into();
             let remedy = "Refer to it in `env` if the program can read it from a variable.";
             return Err(wrong(what, remedy));
         }

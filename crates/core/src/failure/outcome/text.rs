@@ -39,7 +39,7 @@ impl UndeliveredCall<'_> {
                  Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
             ),
             DeliveryStatus::NotSent(NotSent::Slept) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because this machine slept while \
+                "Not delivered: \"{subject}\" was not sent to {title}, because this computer slept while \
                  the call waited. Nothing was executed, so it is safe to call it again."
             ),
             DeliveryStatus::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(

@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //! [`AlertRules`] receives the gateway's status, what the user does in the tray, and the time. It
-//! returns [orders](Order) to show, replace or withdraw alerts. It does no I/O and starts no timer:
-//! [`AlertRules::next_evaluation`] says when the caller should evaluate the rules again.
+//! returns [commands](AlertCommand) to show, replace or withdraw alerts. It does no I/O and starts
+//! no timer: [`AlertRules::next_evaluation`] says when the caller should evaluate the rules again.
 //!
 //! An upstream that goes down has an *outage*. An outage is announced once its grace period ends,
 //! unless the user is working on that upstream, the machine just woke, a restart is in progress or

@@ -3,7 +3,8 @@
 //! Up to 2025-11-25 there is a handshake and a session; in 2026-07-28 every request is
 //! self-contained. "Older" and "newer" below mean these two sides. Everything that depends on the
 //! version of either side is decided here, without I/O. The next version is a new variant of
-//! [`Spoken`](crate::protocol::version::Spoken), and the compiler shows where it matters.
+//! [`ProtocolVersion`](crate::protocol::version::ProtocolVersion), and the compiler shows where it
+//! matters.
 //!
 //! - [`server_info`]: the results of `initialize` and `server/discover`
 //! - [`client_meta`]: the client's `_meta` in a request; [`client_capabilities`]: what it can do

@@ -7,7 +7,7 @@ use super::task;
 use crate::protocol::version::ProtocolVersion;
 
 /// The request without parameters that an upstream of this version does not know. The client's
-/// `_meta` is added or removed when it is sent (see [`WhoAsks`](super::client_meta::WhoAsks)).
+/// `_meta` is added or removed when it is sent (see [`ClientMeta`](super::client_meta::ClientMeta)).
 pub fn for_version(request: Request, upstream: ProtocolVersion) -> Request {
     match request.method.as_str() {
         method::COMPLETE if !upstream.knows(SessionVersion::V2025_06_18) => {

@@ -1,9 +1,9 @@
 //! Tasks: work that continues after the response to its call.
 //!
 //! In 2025-11-25 the client asks for a task and fetches its result with a blocking request. In the
-//! extension of 2026-07-28 the server decides, and the result comes with the status. An
-//! [`Errand`](super::task_adapter::Errand) handles what needs several requests to the upstream. Task
-//! ids are the upstream's, so they stay valid after a restart of the gateway.
+//! extension of 2026-07-28 the server decides, and the result comes with the status. A
+//! [`TaskAdapter`](super::task_adapter::TaskAdapter) handles what needs several requests to the
+//! upstream. Task ids are the upstream's, so they stay valid after a restart of the gateway.
 
 use std::time::{Duration, SystemTime};
 

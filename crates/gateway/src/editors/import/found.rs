@@ -24,7 +24,7 @@ pub fn chosen(name: &str) -> Result<&'static EditorSpec, Failure> {
     client(name).ok_or_else(|| {
         let remedy = match did_you_mean(name) {
             Some(meant) => format!("Did you mean `{meant}`?"),
-            None => "See `evermoor setup` for those on this machine.".to_owned(),
+            None => "See `evermoor setup` for those on this computer.".to_owned(),
         };
         Failure::new(Code::NotFound, format!("There is no editor `{name}`."), remedy)
     })

@@ -26,7 +26,10 @@ fn incident(cause: Option<IncidentCause>, end: Option<IncidentEnd>) -> Incident 
         memory: Some(2662 << 20),
         uptime: Some(3 * 86_400_000),
         calls: AffectedCalls { held: 3, answered: 2, unknown: 1, not_sent: 1 },
-        events: vec![TimedEvent { at: NOON + 400, what: "It was restarted\nby itself.".into() }],
+        events: vec![TimedEvent {
+            at: NOON + 400,
+            what: "It was restarted\nautomatically.".into(),
+        }],
         end,
         unwatched: 0,
     }

@@ -13,7 +13,7 @@ pub(super) fn draining(calls: usize) -> String {
 }
 
 pub(super) fn not_drained() -> String {
-    "Some calls did not finish in time. Their editors are told that the outcome is unknown.".into()
+    "Some calls did not finish in time. Their outcome is reported as unknown.".into()
 }
 
 pub(super) fn self_restart(title: &str) -> String {
@@ -97,7 +97,7 @@ pub(super) fn failed(
         ),
         RestartStage::Launch if launch_methods == 0 => (
             Code::NotRunning,
-            format!("Evermoor does not know how to launch {title} on this machine."),
+            format!("Evermoor does not know how to launch {title} on this computer."),
             start(),
         ),
         RestartStage::Launch => {

@@ -176,7 +176,7 @@ fn no_client(error: &dyn std::error::Error) -> Failure {
         cause = source;
     }
     let what = format!("Evermoor cannot set up TLS: {cause}.");
-    Failure::new(Code::Tls, what, "Check this machine's certificates and `ca_file`.")
+    Failure::new(Code::Tls, what, "Check this computer's certificates and `ca_file`.")
 }
 
 #[cfg(test)]
