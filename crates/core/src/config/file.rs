@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::tray::{self, TrayTable};
 use super::{
-    Config, ConfigError, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig,
-    UpstreamConfig, UpstreamUrl, app,
+    Config, ConfigError, DEFAULT_HOLD, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing,
+    TransportConfig, UpstreamConfig, UpstreamUrl, app,
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
@@ -19,7 +19,7 @@ use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
 
-const DEFAULT_HOLD: Duration = Duration::from_secs(25);
+/// How long a call may take, unless the file says otherwise.
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]

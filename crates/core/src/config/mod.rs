@@ -49,6 +49,8 @@ pub use tray::{NotificationLevel, TraySettings};
 
 /// The listen address if the configuration has none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
+/// How long a call waits for an upstream that is down, unless the file says otherwise.
+const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

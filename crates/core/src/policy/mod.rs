@@ -1,7 +1,8 @@
 //! Decisions, as pure functions of what was observed and the time.
 //!
 //! - [`retry`]: which requests may be sent twice; [`backoff`]: how long to wait before the next attempt
-//! - [`timing`]: crash loops, wakes from sleep, deadlines, `Retry-After`
+//! - [`crash_loop`]: a program that keeps exiting; [`wake`]: sleep, wake and deadlines
+//! - [`retry_after`]: the header of a busy server
 //! - [`pause`]: which upstreams are paused
 //! - [`app`]: desktop apps that host an upstream: their state, why they exited, how they restart
 //! - [`alerts`]: which problems become desktop notifications
@@ -13,6 +14,8 @@
 pub mod alerts;
 pub mod app;
 pub mod backoff;
+pub mod crash_loop;
 pub mod pause;
 pub mod retry;
-pub mod timing;
+pub mod retry_after;
+pub mod wake;

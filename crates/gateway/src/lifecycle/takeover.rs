@@ -31,6 +31,7 @@ use crate::lifecycle::predecessor;
 use crate::server::bind;
 use crate::server::bind::LOCK_PATIENCE;
 use crate::server::start_error::ServeError;
+use crate::server::start_error::TakeoverError;
 
 /// Which gateway may be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,26 +46,6 @@ pub enum TakeoverTerms {
 pub(crate) struct RunningGateway {
     pub(crate) runtime: RuntimeFile,
     line: HandoverConnection,
-}
-
-/// Why the takeover failed.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeoverError {
-    /// It is not older, and only an older one may be taken over.
-    #[error("it is not older")]
-    NotOlder,
-    #[error("it has no runtime file")]
-    Unannounced,
-    #[error("cannot connect to it: {0}")]
-    NoStand(std::io::Error),
-    #[error("it refused: {0}")]
-    Refused(String),
-    #[error("it did not answer in time")]
-    Silent,
-    #[error("it closed the connection")]
-    HungUp,
-    #[error("the socket or lock that it sent is unusable: {0}")]
-    Useless(std::io::Error),
 }
 
 /// How long it may be busy with another gateway, which connects to its upstreams first.

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use evermoor_core::failure::{Code, Failure};
 
-use crate::lifecycle::takeover::TakeoverError;
 use crate::system::keys::KeyError;
 
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +20,26 @@ pub enum ServeError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("Taking over from the running gateway failed: {0}")]
     NotTakenOver(TakeoverError),
+}
+
+/// Why the takeover failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeoverError {
+    /// It is not older, and only an older one may be taken over.
+    #[error("it is not older")]
+    NotOlder,
+    #[error("it has no runtime file")]
+    Unannounced,
+    #[error("cannot connect to it: {0}")]
+    NoStand(std::io::Error),
+    #[error("it refused: {0}")]
+    Refused(String),
+    #[error("it did not answer in time")]
+    Silent,
+    #[error("it closed the connection")]
+    HungUp,
+    #[error("the socket or lock that it sent is unusable: {0}")]
+    Useless(std::io::Error),
 }
 
 impl From<&ServeError> for Failure {

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::policy::timing::WakeDetector;
+use evermoor_core::policy::wake::WakeDetector;
 use evermoor_platform::sleep::{self, PowerEvent};
 
 use crate::system::clock::ClockAndRandom;

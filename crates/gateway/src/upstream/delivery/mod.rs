@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use evermoor_core::failure::outcome::{self, DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
-use evermoor_core::policy::timing::Deadline;
+use evermoor_core::policy::wake::Deadline;
 use evermoor_core::protocol::envelope::{Request, Response};
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};

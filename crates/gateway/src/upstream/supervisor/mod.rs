@@ -32,7 +32,7 @@ use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::Resolution;
 use evermoor_core::policy::backoff::Backoff;
-use evermoor_core::policy::timing::{CRASH_LOOP_RETRY_INTERVAL, CrashLoop};
+use evermoor_core::policy::crash_loop::{CRASH_LOOP_RETRY_INTERVAL, CrashLoop};
 
 use super::transport::connection::{Connected, Incoming};
 use super::transport::connector::Connect;

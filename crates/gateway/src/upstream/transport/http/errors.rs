@@ -165,6 +165,19 @@ pub(crate) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     refused_with(url, status, &body_or_nothing(answer).await)
 }
 
+/// Whether a status means that the session is gone: 404 by the specification, but servers also send
+/// 410, or 400 with a text about sessions.
+pub(super) fn session_is_gone(status: StatusCode, body: &Bytes) -> bool {
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => true,
+        StatusCode::BAD_REQUEST => {
+            let text = excerpt(body).to_lowercase();
+            text.contains("session") || text.contains("not initialized")
+        }
+        _ => false,
+    }
+}
+
 /// Like [`refused`], for an answer whose body was read already.
 pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failure {
     let what = format!("{} answered {status}: {}", host_and_port(url), excerpt(body));

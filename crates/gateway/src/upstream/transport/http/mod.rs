@@ -30,7 +30,7 @@ use url::Url;
 
 use evermoor_core::failure::Failure;
 use evermoor_core::failure::outcome::Unknown;
-use evermoor_core::policy::timing::retry_after;
+use evermoor_core::policy::retry_after::retry_after;
 use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -176,7 +176,7 @@ pub(super) async fn refusal(
 ) -> Result<CallReply, CallError> {
     let status = answer.status();
     let body = body_or_nothing(answer).await;
-    if target.has_session() && session_is_gone(status, &body) {
+    if target.has_session() && errors::session_is_gone(status, &body) {
         return Err(CallError::NotSent(errors::session_lost(&target.url)));
     }
     let response = match Message::parse(&body) {
@@ -189,19 +189,6 @@ pub(super) async fn refusal(
         }
     };
     Ok(CallReply::Whole(response))
-}
-
-/// Whether a status means that the session is gone: 404 by the specification, but servers also send
-/// 410, or 400 with a text about sessions.
-pub(super) fn session_is_gone(status: StatusCode, body: &Bytes) -> bool {
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE => true,
-        StatusCode::BAD_REQUEST => {
-            let text = excerpt(body).to_lowercase();
-            text.contains("session") || text.contains("not initialized")
-        }
-        _ => false,
-    }
 }
 
 /// A body within the size limit, or one that exceeds it.

@@ -41,7 +41,7 @@ pub(super) async fn listen(
             Ok(answer) => {
                 let status = answer.status();
                 let body = reply::body_or_nothing(answer).await;
-                if !target.has_session() || !reply::session_is_gone(status, &body) {
+                if !target.has_session() || !errors::session_is_gone(status, &body) {
                     return;
                 }
                 errors::session_lost(&target.url)

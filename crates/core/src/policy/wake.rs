@@ -1,38 +1,6 @@
-//! Rules about time: crash loops, wakes from sleep, deadlines and `Retry-After`.
+//! Sleep and wake: detecting a wake, and deadlines that a sleeping laptop does not extend.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
-
-/// `LOOP_EXITS` exits within `LOOP_WINDOW` are a crash loop.
-const LOOP_WINDOW: Duration = Duration::from_secs(60);
-const LOOP_EXITS: usize = 5;
-/// A run of this length ends a crash loop.
-const STABLE_RUN: Duration = Duration::from_secs(600);
-/// How often a program in a crash loop is started again, without a limit.
-pub const CRASH_LOOP_RETRY_INTERVAL: Duration = Duration::from_secs(60);
-
-/// Detects a program that keeps exiting.
-#[derive(Debug, Default)]
-pub struct CrashLoop {
-    exits: VecDeque<Instant>,
-    looping: bool,
-}
-
-impl CrashLoop {
-    /// The program exited at `now` after running for `lived`. Returns whether it is in a crash loop.
-    pub fn ended(&mut self, now: Instant, lived: Duration) -> bool {
-        if lived >= STABLE_RUN {
-            self.exits.clear();
-            self.looping = false;
-        }
-        self.exits.push_back(now);
-        while self.exits.front().is_some_and(|exit| now.duration_since(*exit) > LOOP_WINDOW) {
-            self.exits.pop_front();
-        }
-        self.looping |= self.exits.len() >= LOOP_EXITS;
-        self.looping
-    }
-}
 
 /// Detects a sleep by comparing the wall clock with the monotonic clock.
 #[derive(Clone, Copy, Debug)]
@@ -131,26 +99,6 @@ impl Deadline {
     }
 }
 
-/// The wait in a `Retry-After` header, given in seconds or as a date, and at most `max`. `None` if
-/// the header is malformed.
-pub fn retry_after(header: &str, wall: SystemTime, max: Duration) -> Option<Duration> {
-    let asked = match header.trim().parse::<u64>() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => http_date(header.trim())?.duration_since(wall).unwrap_or_default(),
-    };
-    Some(asked.min(max))
-}
-
-/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the only date format that servers may still send.
-fn http_date(text: &str) -> Option<SystemTime> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let parts: Vec<&str> = text.split_whitespace().collect();
-    let [_, day, month, year, time, "GMT"] = parts.as_slice() else { return None };
-    let month = MONTHS.iter().position(|name| name == month)? + 1;
-    humantime::parse_rfc3339(&format!("{year}-{month:02}-{day}T{time}Z")).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,25 +109,6 @@ mod tests {
     }
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn five_exits_in_a_minute_are_a_crash_loop_and_four_are_not() {
-        let (now, _) = start();
-        let mut exits = CrashLoop::default();
-        let looping: Vec<bool> = (0..5).map(|n| exits.ended(now + SECOND * n, SECOND)).collect();
-        assert_eq!(looping, [false, false, false, false, true]);
-    }
-
-    #[test]
-    fn only_a_long_run_ends_a_crash_loop() {
-        let (now, _) = start();
-        let mut exits = CrashLoop::default();
-        for n in 0..5 {
-            exits.ended(now + SECOND * n, SECOND);
-        }
-        assert!(exits.ended(now + SECOND * 200, SECOND * 100));
-        assert!(!exits.ended(now + SECOND * 900, SECOND * 600));
-    }
 
     #[test]
     fn a_wall_clock_that_jumps_ahead_means_that_the_machine_slept() {
@@ -246,16 +175,5 @@ mod tests {
         assert!(!deadline.passed(now + SECOND * 24, wall + SECOND * 24));
         assert!(deadline.passed(now + SECOND * 25, wall));
         assert!(deadline.passed(now, wall + SECOND * 28_800));
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date_and_limited() {
-        let wall = humantime::parse_rfc3339("1994-11-06T08:49:30Z").unwrap();
-        let max = Duration::from_secs(60);
-        assert_eq!(retry_after("2", wall, max), Some(SECOND * 2));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", wall, max), Some(SECOND * 7));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:00:00 GMT", wall, max), Some(Duration::ZERO));
-        assert_eq!(retry_after("99999", wall, max), Some(max));
-        assert_eq!(retry_after("soon", wall, max), None);
     }
 }
