@@ -17,7 +17,7 @@ mod actions;
 mod alerts;
 mod commands;
 mod gateway;
-mod login;
+mod launch_at_login;
 mod menu;
 mod system;
 mod tray;
@@ -68,7 +68,7 @@ fn build() -> Result<App, Failure> {
         }))
         .plugin(tauri_plugin_clipboard_manager::init())
         .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
-        .plugin(login::plugin())
+        .plugin(launch_at_login::plugin())
         .plugin(updates::plugin())
         .manage(QuitOptions::default())
         .manage(PendingPage::default())
@@ -87,7 +87,7 @@ fn build() -> Result<App, Failure> {
         .setup(move |app| {
             let app = app.handle();
             system::show_in_dock(app, false);
-            login::renew(app);
+            launch_at_login::renew(app);
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));

@@ -13,7 +13,7 @@
 
 mod args;
 #[cfg(test)]
-mod documents;
+mod document_tests;
 mod editors;
 mod exit;
 mod gateway;
@@ -75,11 +75,13 @@ fn main() -> std::process::ExitCode {
         Command::Resume { upstream } => {
             servers::pause::run(&instance.paths, upstream.as_deref(), false)
         }
-        Command::Add(new) => servers::entries::add(&instance.paths, new),
-        Command::Remove { upstream } => servers::entries::remove(&instance.paths, &upstream),
-        Command::Enable { upstream } => servers::entries::enable(&instance.paths, &upstream, true),
+        Command::Add(new) => servers::add_remove::add(&instance.paths, new),
+        Command::Remove { upstream } => servers::add_remove::remove(&instance.paths, &upstream),
+        Command::Enable { upstream } => {
+            servers::add_remove::enable(&instance.paths, &upstream, true)
+        }
         Command::Disable { upstream } => {
-            servers::entries::enable(&instance.paths, &upstream, false)
+            servers::add_remove::enable(&instance.paths, &upstream, false)
         }
         Command::Tools { upstream } => servers::call::tools(&instance, upstream.as_deref()),
         Command::Call { tool, arguments } => servers::call::call(&instance, &tool, &arguments),

@@ -17,13 +17,13 @@
 pub mod api_proxy;
 pub mod control;
 pub mod http;
+pub mod keep_running;
 pub mod launch;
 pub mod mcp;
 pub mod move_port;
 pub mod shim;
-pub mod supervise;
 mod token;
 
 pub use api_proxy::ControlResponse;
 pub use control::{ControlClient, ControlError};
-pub use supervise::{GatewaySupervisor, Presence};
+pub use keep_running::{GatewaySupervisor, Presence};

@@ -31,7 +31,7 @@ pub mod upstream;
 
 pub use lifecycle::gateway::Gateway;
 pub use lifecycle::takeover::TakeoverTerms;
-pub use server::start_error::ServeError;
+pub use server::serve_error::ServeError;
 
 /// The version of the gateway.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

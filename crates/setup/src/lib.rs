@@ -2,7 +2,7 @@
 //! in the file, and removes it again.
 //!
 //! # Layout
-//! - [`table`]: the known editors, from `clients.toml`, and where their files are on each system
+//! - [`table`]: the known editors, from `editors.toml`, and where their files are on each system
 //! - [`format`](mod@format): reads and edits JSON, TOML and YAML as text
 //! - [`entry`](mod@entry): one server in an editor's file, and the entry that Evermoor needs there
 //! - [`editors`]: the editors of the current user; plans, makes, undoes and checks changes

@@ -23,7 +23,7 @@ use crate::gateway::Gateway;
 use crate::gateway::state_task::StateHandle;
 use crate::updates::Updates;
 use crate::window::page::Page;
-use crate::{alerts, login, window};
+use crate::{alerts, launch_at_login, window};
 
 pub(crate) fn perform(action: Action, app: &AppHandle) {
     match action {
@@ -98,7 +98,7 @@ fn change_login(app: &AppHandle) {
     let gateway = app.state::<Gateway>();
     let app = app.clone();
     gateway.spawn(async move {
-        if let Err(failure) = login::set(&app, !login::is_enabled(&app)) {
+        if let Err(failure) = launch_at_login::set(&app, !launch_at_login::is_enabled(&app)) {
             warn!(%failure, "cannot change launch at login");
         }
         app.state::<StateHandle>().refresh();

@@ -11,7 +11,7 @@ use tauri::{AppHandle, State};
 use tauri_plugin_clipboard_manager::ClipboardExt;
 
 use crate::gateway::Gateway;
-use crate::login;
+use crate::launch_at_login;
 
 #[tauri::command]
 pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
@@ -46,11 +46,11 @@ pub(crate) struct LoginItem {
 
 #[tauri::command]
 pub(crate) async fn login_item(app: AppHandle) -> LoginItem {
-    LoginItem { enabled: login::is_enabled(&app) }
+    LoginItem { enabled: launch_at_login::is_enabled(&app) }
 }
 
 #[tauri::command]
 pub(crate) async fn set_login_item(app: AppHandle, enabled: bool) -> Result<LoginItem, Failure> {
-    login::set(&app, enabled)?;
-    Ok(LoginItem { enabled: login::is_enabled(&app) })
+    launch_at_login::set(&app, enabled)?;
+    Ok(LoginItem { enabled: launch_at_login::is_enabled(&app) })
 }

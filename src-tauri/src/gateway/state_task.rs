@@ -16,7 +16,7 @@ use tracing::debug;
 
 use crate::gateway::Gateway;
 use crate::gateway::state::TrayState;
-use crate::login;
+use crate::launch_at_login;
 use crate::updates::Update;
 
 /// The menu shows durations in minutes, so it is updated twice a minute.
@@ -43,7 +43,7 @@ impl StateHandle {
         update: watch::Receiver<Update>,
     ) -> Self {
         let first = TrayState {
-            login: login::is_enabled(app),
+            login: launch_at_login::is_enabled(app),
             now: clock::unix_millis(),
             ..TrayState::new(presence.borrow().clone(), update.borrow().clone())
         };
@@ -103,7 +103,7 @@ impl Task {
                 () = sleep_until(tick) => {
                     tick = Instant::now() + TICK;
                     refresh = refreshed.elapsed() >= REFRESH_INTERVAL;
-                    let login = login::is_enabled(&self.app);
+                    let login = launch_at_login::is_enabled(&self.app);
                     self.state.send_modify(|state| (state.now, state.login) = (clock::unix_millis(), login));
                 }
                 else => return,
@@ -145,7 +145,7 @@ impl Task {
 
     /// Reads what nothing pushes: the editors and the login entry.
     async fn refresh(&self) -> Instant {
-        let login = login::is_enabled(&self.app);
+        let login = launch_at_login::is_enabled(&self.app);
         let found = match self.app.state::<Gateway>().supervisor().control() {
             Ok(control) => setup(control).await,
             Err(failure) => Err(failure),

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use evermoor_core::api::LogLine;
-use evermoor_core::security::scrub::scrub;
+use evermoor_core::security::secret_patterns::scrub;
 use evermoor_log::{LogLayer, LogWriter};
 use evermoor_platform::paths::Paths;
 use tracing_subscriber::layer::SubscriberExt as _;

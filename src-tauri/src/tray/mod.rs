@@ -16,7 +16,7 @@
 
 pub(crate) mod icon;
 pub(crate) mod icon_state;
-pub(crate) mod row;
+pub(crate) mod native_row;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::actions::perform;
 use crate::gateway::state::TrayState;
 use crate::menu::{Change, Item};
 use crate::tray::icon_state::IconState;
-use crate::tray::row::Row;
+use crate::tray::native_row::Row;
 use crate::{menu, system, window};
 
 /// The pause after each change.

@@ -13,7 +13,7 @@ use tracing::warn;
 
 use crate::gateway::Gateway;
 use crate::window::page::Page;
-use crate::{login, system, window};
+use crate::{launch_at_login, system, window};
 
 /// Usually longer than a gateway takes to start.
 const FIRST_RUN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -30,7 +30,7 @@ pub(crate) struct Start {
 impl Start {
     pub(crate) fn read(arguments: impl IntoIterator<Item = String>) -> Self {
         arguments.into_iter().fold(Self::default(), |start, argument| match argument.as_str() {
-            login::HIDDEN => Self { hidden: true, ..start },
+            launch_at_login::HIDDEN => Self { hidden: true, ..start },
             "--window" => Self { window: true, ..start },
             _ => start,
         })

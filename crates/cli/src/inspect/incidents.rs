@@ -7,7 +7,7 @@ use evermoor_core::history::incident::report;
 use evermoor_core::history::incident::report::ReportEnvironment;
 use evermoor_core::history::incident::text::{format_duration, format_time};
 use evermoor_core::history::incident::{AffectedCalls, Incident};
-use evermoor_core::security::anonymize::PrivateNames;
+use evermoor_core::security::personal_names::PrivateNames;
 use evermoor_platform::clock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::system::machine::{self, LocalUser};

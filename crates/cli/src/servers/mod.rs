@@ -2,9 +2,9 @@
 //! `config.toml` and the keychain; `call`, `pause` and `restart` ask the running gateway; `lookup`
 //! finds the name that the user typed, and `suggest` a similar one.
 
+pub(crate) mod add_remove;
 pub(crate) mod call;
 pub(crate) mod config;
-pub(crate) mod entries;
 pub(crate) mod lookup;
 pub(crate) mod pause;
 pub(crate) mod restart;

@@ -8,8 +8,8 @@ use std::io::{IsTerminal as _, Read as _};
 use evermoor_client::ControlClient;
 use evermoor_core::config::{Config, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::security::redact;
-use evermoor_core::security::redact::Secret;
+use evermoor_core::security::known_secrets;
+use evermoor_core::security::known_secrets::Secret;
 use evermoor_core::security::secret_ref;
 use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_gateway::config::{file, secrets};
@@ -43,7 +43,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     let value = read_value(name)?;
     ask(keychain.set(name, value.reveal()))?;
     let users = notify_gateway(paths, name);
-    let hidden = value.reveal().trim().len() >= redact::MIN_SECRET_LENGTH;
+    let hidden = value.reveal().trim().len() >= known_secrets::MIN_SECRET_LENGTH;
     if json {
         let data =
             serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
@@ -56,7 +56,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
         terminal::print_note(&format_args!(
             "It is shorter than {} characters. If a server prints it, Evermoor cannot hide it in \
              the log. Use a longer one if you can.",
-            redact::MIN_SECRET_LENGTH
+            known_secrets::MIN_SECRET_LENGTH
         ));
     }
     match users.as_slice() {

@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use super::file::{UpstreamTable, line};
+use super::tables::{UpstreamTable, line};
 use super::transport::program;
 use super::{ConfigError, TransportConfig};
 use crate::catalog::naming::UpstreamName;

@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::file::line;
+use super::tables::line;
 use super::{ConfigError, EditorConfig};
 use crate::catalog::filter::{Filter, Filters, Pattern};
 use crate::catalog::naming::{UpstreamName, full_name};

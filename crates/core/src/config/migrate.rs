@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml_edit::DocumentMut;
 
-use super::file::{line, read};
+use super::tables::{line, read};
 use super::{Config, ConfigError};
 
 /// Migrates a document from one version to the next.

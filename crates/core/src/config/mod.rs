@@ -14,12 +14,12 @@
 mod app;
 mod diff;
 pub mod edit;
-mod file;
 mod lists;
 pub mod migrate;
 pub mod redacted;
 pub mod schema;
 pub mod size;
+mod tables;
 pub(crate) mod transport;
 mod tray;
 
@@ -40,8 +40,8 @@ use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
 use crate::security::secret_ref::{SecretRef, Template};
 pub use diff::ConfigDiff;
-pub(crate) use file::{DurationText, duration, line};
 use migrate::Migrations;
+pub(crate) use tables::{DurationText, duration, line};
 pub use transport::address::UpstreamUrl;
 pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
 pub use transport::program::StdioCommand;

@@ -7,7 +7,7 @@ use toml::Spanned;
 use ts_rs::TS;
 
 use super::ConfigError;
-use super::file::line;
+use super::tables::line;
 
 /// The settings of the tray.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

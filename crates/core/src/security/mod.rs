@@ -8,11 +8,11 @@
 //!
 //! Every other module may depend on this one; it depends on `failure` and `protocol`.
 
-pub mod access;
-pub mod anonymize;
-pub mod redact;
-pub mod request_head;
-pub mod scrub;
+pub mod known_secrets;
+pub mod personal_names;
+pub mod request_access;
+pub mod request_smuggling;
+pub mod secret_patterns;
 pub mod secret_ref;
 pub mod session_id;
 pub mod tokens;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::security::redact::Secret;
+use crate::security::known_secrets::Secret;
 
 /// Where a secret is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Code, Failure};
-use crate::security::access::same_token;
+use crate::security::request_access::same_token;
 
 /// The editor name of the stdio shim, and for configurations written by hand.
 pub const LOCAL_EDITOR: &str = "local";

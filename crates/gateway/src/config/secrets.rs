@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::security::redact::Secret;
+use evermoor_core::security::known_secrets::Secret;
 use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_platform::keychain::{KEYCHAIN_TIMEOUT, Keychain, KeychainError, Prompting};
 use evermoor_platform::paths;

@@ -14,16 +14,16 @@
 //! upstream in a file of its own. Uses `system`, and `monitoring::status` for the timelines; `apps`,
 //! `config`, `upstream`, `server` and `lifecycle` use it.
 
+mod call_counts;
 mod database;
 mod message;
 mod read;
 pub(crate) mod recorder;
+mod retention;
 mod row;
-mod tally;
 mod task;
 #[cfg(test)]
 mod tests;
-mod thinning;
 mod writer;
 
 use std::path::PathBuf;
@@ -42,11 +42,11 @@ use evermoor_core::history::samples::ResourceSample;
 
 use crate::system::clock::ClockAndRandom;
 use crate::system::write_lease::WriteLease;
+pub(crate) use call_counts::{AffectedCall, CallEnd, CurrentTally, ReplyTally, Tally};
 use message::HistoryMessage;
 pub use message::IncidentQuery;
 pub(crate) use message::millis;
 use recorder::IncidentRecorder;
-pub(crate) use tally::{AffectedCall, CallEnd, CurrentTally, ReplyTally, Tally};
 use writer::HistoryWriter;
 
 /// The handle through which the gateway records and queries the history.

@@ -29,9 +29,9 @@ use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::mcp::endpoint::{MAX_REQUEST_BYTES, McpEndpoint};
-use crate::mcp::handoff_queue;
-use crate::mcp::handoff_queue::Handoff;
-use crate::mcp::predecessor::Predecessor;
+use crate::mcp::handover_queue;
+use crate::mcp::handover_queue::HandoverItem;
+use crate::mcp::predecessor_handle::Predecessor;
 use crate::mcp::{FinishedTasks, InputRequiredTasks, PendingInput, Sessions, SubscriptionStore};
 use crate::monitoring::activity::Activity;
 use crate::monitoring::clients::Clients;
@@ -64,7 +64,7 @@ pub(crate) struct Assembly {
     pub(crate) control: Arc<ControlApi>,
     pub(crate) lease: WriteLease,
     /// What is queued for the successor.
-    pub(crate) queued_handoffs: mpsc::Receiver<Handoff>,
+    pub(crate) queued_handover_items: mpsc::Receiver<HandoverItem>,
     /// Cancelled when another gateway serves, or on shutdown.
     pub(crate) moved: CancellationToken,
     /// Calls, which continue after a handover.
@@ -203,11 +203,11 @@ impl Assembly {
             control_token,
             guesses: Mutex::default(),
         });
-        let (handoffs, queued_handoffs) = mpsc::channel(handoff_queue::CAPACITY);
+        let (handover_items, queued_handover_items) = mpsc::channel(handover_queue::CAPACITY);
         let notes = SubscriptionStore::new(
             paths.sessions_file(),
             lease.clone(),
-            handoffs.clone(),
+            handover_items.clone(),
             calls.clone(),
         );
         let (routes, wanted, asking) =
@@ -265,14 +265,14 @@ impl Assembly {
         }
         let app = routes::app(&authenticator, Arc::clone(&endpoint), Arc::clone(&control));
         let limits = ConnectionLimits { body: MAX_REQUEST_BYTES, ..ConnectionLimits::default() };
-        let ending = ConnectionShutdown { stop, moved: moved.clone(), handoffs };
+        let ending = ConnectionShutdown { stop, moved: moved.clone(), handover_items };
         let connections = Arc::new(Connections::new(app, limits, ending));
         Ok(Self {
             connections,
             endpoint,
             control,
             lease,
-            queued_handoffs,
+            queued_handover_items,
             moved,
             calls,
             tasks,

@@ -28,7 +28,7 @@ use crate::lifecycle::handover::HandoverRequest;
 use crate::lifecycle::takeover;
 use crate::lifecycle::takeover::{CurrentGateway, TakeoverTerms};
 use crate::server::bind;
-use crate::server::start_error::ServeError;
+use crate::server::serve_error::ServeError;
 use crate::system::keys;
 use crate::system::keys::KeyError;
 use crate::system::write_lease::WriteLease;
@@ -204,7 +204,7 @@ impl Gateway {
             tracing::warn!(%error, "cannot take the lock back");
         }
         self.assembly.lease.grant();
-        while self.assembly.queued_handoffs.try_recv().is_ok() {}
+        while self.assembly.queued_handover_items.try_recv().is_ok() {}
         self.assembly.endpoint.sessions.rewrite();
         if let Err(error) = bind::announce(&self.paths, &self.runtime) {
             tracing::warn!(%error, "other Evermoor programs may not find this gateway");
@@ -228,10 +228,10 @@ impl Gateway {
     async fn leave(mut self, line: HandoverConnection) {
         drop((self.stand, self.listener, self.lock));
         let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());
-        let queued_handoffs =
-            std::mem::replace(&mut self.assembly.queued_handoffs, mpsc::channel(1).1);
+        let queued_handover_items =
+            std::mem::replace(&mut self.assembly.queued_handover_items, mpsc::channel(1).1);
         let endpoint = Arc::clone(&self.assembly.endpoint);
-        handover_task.spawn(handover::attend(line, queued_handoffs, endpoint, done.clone()));
+        handover_task.spawn(handover::attend(line, queued_handover_items, endpoint, done.clone()));
         handover_task.close();
         self.assembly.moved.cancel();
         let stopped = async {

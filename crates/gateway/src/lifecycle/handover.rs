@@ -28,7 +28,7 @@ use evermoor_platform::handover::{
 
 use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::McpEndpoint;
-use crate::mcp::handoff_queue::Handoff;
+use crate::mcp::handover_queue::HandoverItem;
 
 /// A gateway that requests a handover.
 pub(crate) struct HandoverRequest {
@@ -110,12 +110,12 @@ impl HandoverRequest {
 /// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent.
 pub(crate) async fn attend(
     line: HandoverConnection,
-    queued_handoffs: mpsc::Receiver<Handoff>,
+    queued_handover_items: mpsc::Receiver<HandoverItem>,
     endpoint: Arc<McpEndpoint>,
     done: CancellationToken,
 ) {
     let receiving = done.clone().run_until_cancelled_owned(receive(line.receiver, endpoint));
-    tokio::join!(send(line.sender, queued_handoffs, done), receiving);
+    tokio::join!(send(line.sender, queued_handover_items, done), receiving);
 }
 
 async fn receive(mut receiver: HandoverReceiver, endpoint: Arc<McpEndpoint>) {
@@ -134,20 +134,20 @@ async fn receive(mut receiver: HandoverReceiver, endpoint: Arc<McpEndpoint>) {
 
 async fn send(
     mut sender: HandoverSender,
-    mut queued_handoffs: mpsc::Receiver<Handoff>,
+    mut queued_handover_items: mpsc::Receiver<HandoverItem>,
     done: CancellationToken,
 ) {
     loop {
         let parcel = tokio::select! {
-            parcel = queued_handoffs.recv() => parcel,
-            () = done.cancelled(), if !queued_handoffs.is_closed() => {
-                queued_handoffs.close();
+            parcel = queued_handover_items.recv() => parcel,
+            () = done.cancelled(), if !queued_handover_items.is_closed() => {
+                queued_handover_items.close();
                 continue;
             }
         };
         let sent = match parcel {
             None => return,
-            Some(Handoff::Connection { stream, known, read }) => {
+            Some(HandoverItem::Connection { stream, known, read }) => {
                 let encoded =
                     encoded(&PredecessorMessage::Connection { known, read: BASE64.encode(read) });
                 match stream.into_std() {
@@ -155,7 +155,7 @@ async fn send(
                     Err(error) => Err(error.into()),
                 }
             }
-            Some(Handoff::Subscriptions { session, subscriptions }) => {
+            Some(HandoverItem::Subscriptions { session, subscriptions }) => {
                 let (resources, level) = (subscriptions.resources, subscriptions.level);
                 send_message(
                     &mut sender,

@@ -30,8 +30,8 @@ use crate::lifecycle::assembly::Assembly;
 use crate::lifecycle::predecessor;
 use crate::server::bind;
 use crate::server::bind::LOCK_PATIENCE;
-use crate::server::start_error::ServeError;
-use crate::server::start_error::TakeoverError;
+use crate::server::serve_error::ServeError;
+use crate::server::serve_error::TakeoverError;
 
 /// Which gateway may be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

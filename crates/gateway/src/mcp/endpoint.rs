@@ -21,11 +21,11 @@ use super::stateless::pending_input::PendingInput;
 use super::tasks::finished::FinishedTasks;
 use super::tasks::input_required::InputRequiredTasks;
 use crate::editors::Editor;
-use crate::mcp::predecessor::Predecessor;
+use crate::mcp::predecessor_handle::Predecessor;
 use crate::monitoring::activity::Activity;
 use crate::monitoring::clients::{ClientKey, ClientStream, Clients};
+use crate::routing::editor_view::NoView;
 use crate::routing::router::{Router, View};
-use crate::routing::view::NoView;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
 

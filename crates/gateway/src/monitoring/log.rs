@@ -56,7 +56,8 @@ pub fn start(path: &Path) -> LogLayer<impl Fn(LogLine) + use<>> {
 
 /// Every line passes through this before it is kept, shown or written.
 fn scrub(line: LogLine) -> LogLine {
-    let text = evermoor_core::security::scrub::scrub(&redaction::scrub(&line.text)).into_owned();
+    let text =
+        evermoor_core::security::secret_patterns::scrub(&redaction::scrub(&line.text)).into_owned();
     LogLine { text, ..line }
 }
 

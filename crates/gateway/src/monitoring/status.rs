@@ -16,7 +16,7 @@ use crate::config::warnings;
 use crate::editors::Editors;
 use crate::monitoring::clients::Clients;
 use crate::monitoring::user_actions::UserActions;
-use crate::routing::editor_catalogs::EditorCatalogs;
+use crate::routing::merged_catalogs::EditorCatalogs;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::{LinkState, UpstreamHandle, UpstreamSnapshot};
 

@@ -6,6 +6,6 @@
 //!
 //! Uses `upstream` and the status in `monitoring`; `mcp` and `server` depend on it.
 
-pub mod editor_catalogs;
+pub mod editor_view;
+pub mod merged_catalogs;
 pub mod router;
-pub mod view;

@@ -20,8 +20,8 @@ use evermoor_core::protocol::mcp::{gateway_info, method};
 use evermoor_core::protocol::translate::server_info::ServerDescription;
 
 use crate::monitoring::status::Overview;
-pub use crate::routing::view::View;
-use crate::routing::view::{NoView, ViewScope};
+pub use crate::routing::editor_view::View;
+use crate::routing::editor_view::{NoView, ViewScope};
 use crate::upstream::{KnownCatalog, LinkState, UpstreamHandle};
 
 /// Finds the upstream for a request.

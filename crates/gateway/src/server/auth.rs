@@ -23,7 +23,7 @@ use evermoor_core::api;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::mcp::header as mcp_header;
-use evermoor_core::security::access::{
+use evermoor_core::security::request_access::{
     AccessDenied, AccessRequest, GuessLimiter, bearer, check_origin, same_token,
 };
 

@@ -16,7 +16,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
 
 use crate::VERSION;
-use crate::server::start_error::ServeError;
+use crate::server::serve_error::ServeError;
 
 /// A program that checks for a gateway holds the lock briefly; wait for that.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_millis(500);

@@ -17,4 +17,4 @@ pub mod dashboard;
 pub mod doctor;
 pub mod listener;
 pub(crate) mod routes;
-pub(crate) mod start_error;
+pub(crate) mod serve_error;

@@ -16,7 +16,7 @@ use http_body_util::BodyExt as _;
 use parking_lot::RwLock;
 
 use evermoor_core::failure::Failure;
-use evermoor_core::security::redact::{Redactor, Secret};
+use evermoor_core::security::known_secrets::{Redactor, Secret};
 
 static HIDDEN: RwLock<Redactor> = RwLock::new(Redactor::new());
 

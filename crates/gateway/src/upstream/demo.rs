@@ -24,8 +24,8 @@ use evermoor_core::protocol::envelope::{
 };
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{InitializeParams, SessionVersion, initialize_result, method};
-use evermoor_core::security::access;
-use evermoor_core::security::access::AccessRequest;
+use evermoor_core::security::request_access;
+use evermoor_core::security::request_access::AccessRequest;
 
 /// A running demo server; dropping it stops the server.
 pub struct DemoServer {
@@ -65,7 +65,7 @@ async fn answer(State(demo): State<Demo>, headers: HeaderMap, body: Bytes) -> Ht
         origin: text(header::ORIGIN),
         ..AccessRequest::default()
     };
-    if access::check_origin(visitor, demo.port, false).is_err() {
+    if request_access::check_origin(visitor, demo.port, false).is_err() {
         return StatusCode::FORBIDDEN.into_response();
     }
     match Message::parse(&body) {

@@ -20,7 +20,7 @@ use super::delivery::in_flight::InFlightCalls;
 use super::delivery::retry_budget::RetryBudget;
 use super::delivery::{self, list_fallback};
 use super::per_client::PerClientConnections;
-use super::supervisor::published::PublishedState;
+use super::supervisor::state_channel::PublishedState;
 use super::supervisor::{PauseWatch, Supervisor};
 use super::transport::connector::{Connect, Connector};
 use super::{

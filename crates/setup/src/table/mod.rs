@@ -1,4 +1,4 @@
-//! The table of known editors, read once from `clients.toml`.
+//! The table of known editors, read once from `editors.toml`.
 //!
 //! - [`folders`]: resolves the paths in the table on each system
 //!
@@ -57,7 +57,7 @@ pub enum ConfigLanguage {
 /// Every editor that Evermoor knows.
 pub fn clients() -> &'static [EditorSpec] {
     static TABLE: OnceLock<Vec<EditorSpec>> = OnceLock::new();
-    TABLE.get_or_init(|| read(include_str!("../../clients.toml")))
+    TABLE.get_or_init(|| read(include_str!("../../editors.toml")))
 }
 
 /// The editor with this id.
@@ -66,7 +66,7 @@ pub fn client(id: &str) -> Option<&'static EditorSpec> {
 }
 
 fn read(text: &str) -> Vec<EditorSpec> {
-    let table = Format::Toml.read(text).expect("clients.toml is valid");
+    let table = Format::Toml.read(text).expect("editors.toml is valid");
     let rows = table.get("client").and_then(Tree::as_list).unwrap_or_default();
     rows.iter().map(row).collect()
 }

@@ -3,9 +3,9 @@
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
-mod silent;
+mod unsupported;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Network;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use silent::Network;
+pub(crate) use unsupported::Network;

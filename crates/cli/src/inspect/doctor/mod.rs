@@ -4,8 +4,8 @@
 //! can see. If no gateway is running, this command runs the gateway's machine checks itself.
 
 mod editors;
-mod external;
 mod show;
+mod without_gateway;
 
 use std::time::Duration;
 
@@ -65,38 +65,38 @@ pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
 /// Runs all checks.
 pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
     let Some(control) = ControlClient::find(&instance.paths) else {
-        let mut checks = vec![external::no_gateway()];
+        let mut checks = vec![without_gateway::no_gateway()];
         let (machine, tray, editors) = tokio::join!(
             doctor::machine(&instance.paths),
-            external::tray(),
+            without_gateway::tray(),
             editors::all(instance)
         );
         checks.extend(machine);
-        checks.extend([external::program(), tray]);
+        checks.extend([without_gateway::program(), tray]);
         checks.extend(editors);
         return checks;
     };
     let (inside, endpoint, tray, editors) = tokio::join!(
         timeout(GATEWAY_TIMEOUT, control.doctor()),
-        external::endpoint(&control, &instance.paths),
-        external::tray(),
+        without_gateway::endpoint(&control, &instance.paths),
+        without_gateway::tray(),
         editors::all(instance),
     );
     let mut checks = match inside {
         Ok(Ok(checks)) => checks,
         // The gateway does not answer, or not in a form we know, so we run the checks ourselves.
         Ok(Err(_)) | Err(_) => {
-            let mut checks = vec![external::not_answering(&control)];
+            let mut checks = vec![without_gateway::not_answering(&control)];
             checks.extend(doctor::machine(&instance.paths).await);
             checks
         }
     };
     let at = checks.len().min(1);
-    checks.splice(at..at, [external::version(&control), endpoint]);
-    external::ask_each(&control, &instance.paths, &mut checks).await;
+    checks.splice(at..at, [without_gateway::version(&control), endpoint]);
+    without_gateway::ask_each(&control, &instance.paths, &mut checks).await;
     let at = checks.iter().position(|check| check.id.starts_with("upstream."));
     let at = at.unwrap_or(checks.len());
-    checks.splice(at..at, [external::program(), tray]);
+    checks.splice(at..at, [without_gateway::program(), tray]);
     checks.extend(editors);
     checks
 }
@@ -105,18 +105,18 @@ pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
 async fn repair(instance: &Instance, check: &Check) -> Result<String, Failure> {
     match check.id.as_str() {
         "gateway" => {
-            let launcher = instance.launcher().map_err(|_| external::no_program())?;
+            let launcher = instance.launcher().map_err(|_| without_gateway::no_program())?;
             let control = launcher.attach().await?;
             Ok(format!("Started the gateway at {}/mcp.", control.runtime().origin))
         }
         "version" => {
-            let launcher = instance.launcher().map_err(|_| external::no_program())?;
-            external::replace(&launcher, &instance.paths).await
+            let launcher = instance.launcher().map_err(|_| without_gateway::no_program())?;
+            without_gateway::replace(&launcher, &instance.paths).await
         }
         id => match ControlClient::find(&instance.paths) {
             Some(control) => Ok(control.fix(id).await?),
             None => doctor::fix_machine(&instance.paths, id)
-                .unwrap_or_else(|| Err(external::not_here())),
+                .unwrap_or_else(|| Err(without_gateway::not_here())),
         },
     }
 }

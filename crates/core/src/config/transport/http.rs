@@ -10,7 +10,7 @@ use toml::Spanned;
 use url::Url;
 
 use crate::config::ConfigError;
-use crate::config::file::{Files, UpstreamTable, line};
+use crate::config::tables::{Files, UpstreamTable, line};
 use crate::security::secret_ref::Template;
 
 /// The HTTP options of an upstream.

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::http::template;
 use crate::catalog::naming::UpstreamName;
-use crate::config::file::{UpstreamTable, http_url, line};
+use crate::config::tables::{UpstreamTable, http_url, line};
 use crate::config::{ConfigError, HttpOptions, TransportConfig};
 use crate::security::secret_ref::Template;
 

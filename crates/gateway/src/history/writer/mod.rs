@@ -10,7 +10,7 @@ use evermoor_core::history::incident::AffectedCalls;
 
 use super::database::{self, DatabaseError};
 use super::message::HistoryMessage;
-use super::{Tally, read, row, thinning};
+use super::{Tally, read, retention, row};
 
 /// The writer. It opens the file with the first write.
 pub(super) struct HistoryWriter {
@@ -113,7 +113,7 @@ impl HistoryWriter {
                 self.write_once(messages, now)
             }
             Err(DatabaseError::Full(error)) => match &self.connection {
-                Some(file) if thinning::make_room(file)? => self.write_once(messages, now),
+                Some(file) if retention::make_room(file)? => self.write_once(messages, now),
                 Some(_) | None => Err(DatabaseError::Full(error)),
             },
             done => done,
@@ -126,7 +126,7 @@ impl HistoryWriter {
         }
         let Some(file) = &mut self.connection else { return Ok(()) };
         let thin = messages.iter().any(|message| matches!(message, HistoryMessage::Sampled { .. }))
-            && now.saturating_sub(self.thinned) >= thinning::INTERVAL;
+            && now.saturating_sub(self.thinned) >= retention::INTERVAL;
         let see = !self.open_incidents.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
         // Counts may change during the write, so remember what is written.
         let counts: Vec<AffectedCalls> =
@@ -151,7 +151,7 @@ impl HistoryWriter {
                 began.push(row::write(&transaction, message, &mut self.latest)?);
             }
             if began.iter().any(Option::is_some) {
-                thinning::forget_old(&transaction, now)?;
+                retention::forget_old(&transaction, now)?;
             }
             for (incident, calls) in self.open_incidents.iter().zip(&counts) {
                 if *calls != incident.written {
@@ -161,7 +161,7 @@ impl HistoryWriter {
             if see {
                 row::see(&transaction, now)?;
             }
-            if thin { thinning::thin(&transaction, now) } else { Ok(()) }
+            if thin { retention::thin(&transaction, now) } else { Ok(()) }
         })();
         done.and_then(|()| transaction.commit()).map_err(database::classify)?;
         self.recovered = true;

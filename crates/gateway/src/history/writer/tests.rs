@@ -1,7 +1,7 @@
 //! The writer and its file, without tasks or clocks.
 
+use super::super::call_counts::{CallEnd, CurrentTally};
 use super::super::message::{IncidentOpened, IncidentQuery};
-use super::super::tally::{CallEnd, CurrentTally};
 use super::*;
 use evermoor_core::history::incident::{Evidence, Incident, IncidentCause, Resolution};
 use evermoor_core::history::samples::{ResourceSample, SAMPLE_INTERVAL};

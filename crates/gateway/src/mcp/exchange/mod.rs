@@ -10,13 +10,13 @@
 //! Dropping the exchange cancels the call. If the gateway shuts down before the response arrives,
 //! the exchange answers with what is known of the call.
 
-pub(crate) mod abandoned;
 mod input_batch;
 pub(crate) mod input_rounds;
 mod requester;
 mod stage;
 pub(crate) mod transcript;
 mod translation;
+pub(crate) mod unfinished;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ use evermoor_platform::clock;
 
 use super::endpoint::McpEndpoint;
 use crate::monitoring::activity::CallRecorder;
+use crate::routing::editor_view::{ListFilter, ViewScope};
 use crate::routing::router::{Destination, View};
-use crate::routing::view::{ListFilter, ViewScope};
 use crate::upstream::{CallReply, Caller, ScopeOwner, ServerRequest, UpstreamHandle};
 use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
@@ -297,7 +297,7 @@ impl Exchange {
             true => DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now()),
             false => DeliveryStatus::NotSent(NotSent::ShuttingDown),
         };
-        abandoned::answer(self.call_ref(), fate, detail)
+        unfinished::answer(self.call_ref(), fate, detail)
     }
 
     fn send_to(&mut self, destination: Destination) {

@@ -19,7 +19,7 @@ use evermoor_core::protocol::log_level::LoggingLevel;
 use evermoor_platform::fs::private;
 
 use super::subscriptions::SessionSubscriptions;
-use crate::mcp::handoff_queue::Handoff;
+use crate::mcp::handover_queue::HandoverItem;
 use crate::system::write_lease::{WriteGuard, WriteLease};
 
 pub(crate) type Nonce = [u8; 16];
@@ -37,7 +37,7 @@ pub struct SubscriptionStore {
     all: Arc<Mutex<BTreeMap<String, StoredSubscriptions>>>,
     file: PathBuf,
     lease: WriteLease,
-    handoffs: mpsc::Sender<Handoff>,
+    handover_items: mpsc::Sender<HandoverItem>,
     tasks: TaskTracker,
 }
 
@@ -47,10 +47,10 @@ impl SubscriptionStore {
     pub fn new(
         file: PathBuf,
         lease: WriteLease,
-        handoffs: mpsc::Sender<Handoff>,
+        handover_items: mpsc::Sender<HandoverItem>,
         tasks: TaskTracker,
     ) -> Self {
-        Self { all: Arc::default(), file, lease, handoffs, tasks }
+        Self { all: Arc::default(), file, lease, handover_items, tasks }
     }
 
     /// Reads the file. An unreadable file is ignored: editors can subscribe again.
@@ -104,8 +104,9 @@ impl SubscriptionStore {
         match self.lease.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
-                let _ =
-                    self.handoffs.blocking_send(Handoff::Subscriptions { session, subscriptions });
+                let _ = self
+                    .handover_items
+                    .blocking_send(HandoverItem::Subscriptions { session, subscriptions });
             }
         }
     }
@@ -173,13 +174,13 @@ mod tests {
     #[tokio::test]
     async fn subscriptions_are_loaded_again_unless_they_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let (handoffs, _queued_handoffs) = mpsc::channel(1);
+        let (handover_items, _queued_handover_items) = mpsc::channel(1);
         let notes = || {
             let file = folder.path().join("sessions.json");
             SubscriptionStore::new(
                 file,
                 WriteLease::new(true),
-                handoffs.clone(),
+                handover_items.clone(),
                 TaskTracker::new(),
             )
         };
@@ -199,17 +200,17 @@ mod tests {
     #[tokio::test]
     async fn without_the_write_lease_a_change_is_sent_to_the_other_gateway() {
         let folder = tempfile::tempdir().unwrap();
-        let (handoffs, mut queued_handoffs) = mpsc::channel(1);
+        let (handover_items, mut queued_handover_items) = mpsc::channel(1);
         let file = folder.path().join("sessions.json");
         let lease = WriteLease::new(true);
         let notes =
-            SubscriptionStore::new(file.clone(), lease.clone(), handoffs, TaskTracker::new());
+            SubscriptionStore::new(file.clone(), lease.clone(), handover_items, TaskTracker::new());
         lease.release().await;
         notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Handoff::Subscriptions { session, subscriptions: sent }) =
-            queued_handoffs.recv().await
+        let Some(HandoverItem::Subscriptions { session, subscriptions: sent }) =
+            queued_handover_items.recv().await
         else {
             panic!("a subscription is sent")
         };

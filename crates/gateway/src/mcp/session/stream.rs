@@ -22,7 +22,7 @@ use crate::mcp::dispatch::method_not_allowed;
 use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
-use crate::mcp::exchange::abandoned;
+use crate::mcp::exchange::unfinished;
 use crate::mcp::http_message::wire;
 use crate::mcp::http_message::{refuse, takes, value};
 use crate::mcp::notifications::{
@@ -170,5 +170,5 @@ impl Events for SingleEvent {
 fn lost_call_event(call: &CallRef) -> Bytes {
     let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now());
     let detail = "Evermoor restarted before the answer arrived";
-    sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
+    sse::write(None, None, &Message::Response(unfinished::answer(call, fate, detail)).to_bytes())
 }

@@ -38,7 +38,7 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use super::endpoint::McpEndpoint;
 use super::event_stream;
 use super::event_stream::Events;
-use super::exchange::abandoned;
+use super::exchange::unfinished;
 use super::exchange::{Exchange, ExchangeEvent, Requester};
 use super::http_message::{json, json_with, refuse, value};
 use super::session::handler::KEEPALIVE_INTERVAL;
@@ -129,7 +129,7 @@ async fn answer_request(
         }
         Resume::Lost(since, why) => {
             let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, since);
-            let response = abandoned::answer(&CallRef::of(&request), fate, why);
+            let response = unfinished::answer(&CallRef::of(&request), fate, why);
             return json(&to_stateless(&request.method, response, None));
         }
         Resume::Declined => return json(&declined(&request)),

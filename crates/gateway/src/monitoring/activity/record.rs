@@ -14,7 +14,7 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_platform::clock;
 
 use super::{Activity, FinishedCall};
-use crate::routing::view::{View, ViewScope};
+use crate::routing::editor_view::{View, ViewScope};
 use crate::upstream::UpstreamHandle;
 
 /// A call in progress. Closing it records the outcome; dropping it before records a cancellation.

@@ -20,7 +20,7 @@
 mod body;
 mod connection;
 #[cfg(test)]
-mod handoff_tests;
+mod handover_tests;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ use tokio_util::task::TaskTracker;
 use connection::{DetachedConnection, connection};
 use unauthenticated::{ConnectionState, UnauthenticatedConnections};
 
-use crate::mcp::handoff_queue::Handoff;
+use crate::mcp::handover_queue::HandoverItem;
 
 /// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ pub struct ConnectionShutdown {
     pub stop: CancellationToken,
     /// Another gateway serves now: each connection moves there when it is idle.
     pub moved: CancellationToken,
-    pub handoffs: mpsc::Sender<Handoff>,
+    pub handover_items: mpsc::Sender<HandoverItem>,
 }
 
 impl Connections {
@@ -168,12 +168,12 @@ impl Connections {
         let _ = stream.set_nodelay(true);
         let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
         self.connections.spawn(async move {
-            let handoffs = ending.handoffs.clone();
+            let handover_items = ending.handover_items.clone();
             if let Some(DetachedConnection { stream, known, read }) =
                 connection(stream, read, app, state, limits, ending).await
             {
                 // If no gateway takes it, the connection closes.
-                let _ = handoffs.send(Handoff::Connection { stream, known, read }).await;
+                let _ = handover_items.send(HandoverItem::Connection { stream, known, read }).await;
             }
         });
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use evermoor_core::security::request_head::HeadInspector;
+use evermoor_core::security::request_smuggling::HeadInspector;
 
 use super::ConnectionLimits;
 use super::unauthenticated::ConnectionState;

@@ -9,8 +9,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::Instant;
 
 fn ending() -> ConnectionShutdown {
-    let (handoffs, _) = mpsc::channel(1);
-    ConnectionShutdown { stop: CancellationToken::new(), moved: CancellationToken::new(), handoffs }
+    let (handover_items, _) = mpsc::channel(1);
+    ConnectionShutdown {
+        stop: CancellationToken::new(),
+        moved: CancellationToken::new(),
+        handover_items,
+    }
 }
 
 /// A client, and the task that serves its connection.

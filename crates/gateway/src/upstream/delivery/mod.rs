@@ -7,9 +7,9 @@
 //! executed is retried only if it is safe to repeat and the retry budget allows it; otherwise the
 //! answer says that the outcome is unknown. A held call ends when its caller goes away.
 
+mod hold_limit;
 pub(crate) mod in_flight;
 pub(crate) mod list_fallback;
-mod queue;
 pub(crate) mod retry_budget;
 #[cfg(test)]
 mod tests;
@@ -29,8 +29,8 @@ use super::transport::connection::{CallError, CallReply, ReplyStream};
 use super::{Caller, Command, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
+use hold_limit::HoldSlot;
 use in_flight::CallGuard;
-use queue::HoldSlot;
 
 /// How often a repeatable call is sent.
 const MAX_ATTEMPTS: u32 = 3;

@@ -19,8 +19,8 @@ use super::random::SeededRandom;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
 use crate::upstream::transport::duplex;
+use crate::upstream::transport::duplex::handshake;
 use crate::upstream::transport::duplex::{Inbox, Outgoing, SendError};
-use crate::upstream::transport::handshake;
 
 /// What a server does with the calls that reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

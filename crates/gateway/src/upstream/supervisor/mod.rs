@@ -12,8 +12,8 @@
 mod failures;
 mod keepalive;
 mod pause_watch;
-pub(super) mod published;
 mod read_catalog;
+pub(super) mod state_channel;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -43,7 +43,7 @@ use crate::system::redaction;
 use failures::{being_restarted, crash_loop, panicked, restarted, slow_lists};
 use keepalive::{KeepaliveProbe, ProbeResult};
 pub(super) use pause_watch::PauseWatch;
-use published::PublishedState;
+use state_channel::PublishedState;
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::UpstreamConfig>,

@@ -20,9 +20,9 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
 
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
+use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing, SendError};
-use super::handshake;
-use super::http::{HttpClients, body_or_nothing, errors};
+use super::http::{HttpClients, body_or_nothing, status};
 
 /// How long the `endpoint` event may take.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub(crate) async fn connect(
     tasks: &TaskTracker,
 ) -> Result<Connected, Failure> {
     let opened = timeout(ENDPOINT_LIMIT, open(&clients, &url)).await;
-    let (events, endpoint) = opened.unwrap_or_else(|_| Err(errors::silent(&url)))?;
+    let (events, endpoint) = opened.unwrap_or_else(|_| Err(status::silent(&url)))?;
     let (channel, inbox, outgoing, incoming) = duplex::channel();
     tasks.spawn(read(events, inbox.clone(), url));
     tasks.spawn(write(outgoing, inbox, clients, endpoint, tasks.clone()));
@@ -51,11 +51,11 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Fail
         .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"))
         .send()
         .await
-        .map_err(|error| errors::failure(url, &error))?;
+        .map_err(|error| status::failure(url, &error))?;
     let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let stream = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
     if !answer.status().is_success() || !stream {
-        return Err(errors::refused(url, answer).await);
+        return Err(status::refused(url, answer).await);
     }
     let mut events = SseEvents::new(answer);
     while let Some(event) = events.next().await {
@@ -64,7 +64,7 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Fail
             return Ok((events, endpoint));
         }
     }
-    Err(errors::not_mcp(url))
+    Err(status::not_mcp(url))
 }
 
 /// The URL to post to. It must have the same origin, so that no other server gets our messages.
@@ -75,7 +75,7 @@ fn own_endpoint(url: &Url, named: &[u8]) -> Result<Url, Failure> {
         Ok(_) | Err(_) => {
             let what = format!(
                 "{} asks for messages to be sent to another server.",
-                errors::host_and_port(url)
+                status::host_and_port(url)
             );
             Err(Failure::new(Code::NotMcp, what, "Evermoor does not do that. Check its URL."))
         }
@@ -95,7 +95,7 @@ async fn read(mut events: SseEvents, inbox: Inbox, url: Url) {
         () = stream => {}
         () = inbox.closed() => {}
     }
-    inbox.close(errors::ended(&url));
+    inbox.close(status::ended(&url));
 }
 
 /// Posts each message as it comes, without waiting for the POSTs before it.
@@ -147,15 +147,15 @@ async fn post_result(
         Ok(answer) => {
             let refused = refused(answer, endpoint).await;
             if let SendError::NotSent(_) = refused {
-                inbox.close(errors::session_lost(endpoint));
+                inbox.close(status::session_lost(endpoint));
             }
             Err(refused)
         }
-        Err(error) if errors::never_sent(&error) => {
-            inbox.close(errors::failure(endpoint, &error));
-            Err(SendError::NotSent(errors::innermost(&error)))
+        Err(error) if status::never_sent(&error) => {
+            inbox.close(status::failure(endpoint, &error));
+            Err(SendError::NotSent(status::innermost(&error)))
         }
-        Err(error) => Err(SendError::Unknown(errors::innermost(&error))),
+        Err(error) => Err(SendError::Unknown(status::innermost(&error))),
     }
 }
 
@@ -169,7 +169,7 @@ async fn drained(inbox: &Inbox) {
 async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED {
-        return SendError::AuthRequired(errors::refused(endpoint, answer).await);
+        return SendError::AuthRequired(status::refused(endpoint, answer).await);
     }
     let body = excerpt(&body_or_nothing(answer).await);
     let text = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();
@@ -234,7 +234,7 @@ mod tests {
             assert_ne!(socket.read(&mut [0; 4096]).await.unwrap(), 0);
             match answer {
                 Some(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
-                None => inbox.close(errors::ended(&Url::parse("http://127.0.0.1/sse").unwrap())),
+                None => inbox.close(status::ended(&Url::parse("http://127.0.0.1/sse").unwrap())),
             }
             socket
         };

@@ -6,20 +6,20 @@
 //! cause is unknown.
 
 mod exit;
-mod ips;
 mod linux;
+mod macos;
 #[cfg(test)]
 mod tests;
-mod wer;
+mod windows;
 
 use std::time::{Duration, SystemTime};
 
 use crate::preset::Os;
 
 pub use exit::{Exit, signal_name};
-pub use ips::parse as ips;
 pub use linux::{coredump_info, coredumps, journal};
-pub use wer::parse as wer;
+pub use macos::parse as ips;
+pub use windows::parse as wer;
 
 /// Why an app exited.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use evermoor_core::history::incident::report;
 use evermoor_core::history::incident::report::ReportEnvironment;
 use evermoor_core::history::incident::{Incident, Incidents};
-use evermoor_core::security::anonymize::PrivateNames;
+use evermoor_core::security::personal_names::PrivateNames;
 use evermoor_platform::clock;
 use evermoor_platform::system::machine::{self, LocalUser};
 

@@ -6,6 +6,7 @@
 //! and passes the rest on. An answer that belongs to no call is dropped: it came late or twice. When
 //! the channel closes, every call in flight ends at once, because its sender in the table is dropped.
 
+pub(crate) mod handshake;
 mod inbox;
 mod outgoing;
 

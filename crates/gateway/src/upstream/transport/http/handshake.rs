@@ -17,7 +17,7 @@ use evermoor_core::protocol::version::unsupported::newest_common_version;
 
 use super::super::connection::CallReply;
 use super::target::HttpTarget;
-use super::{errors, reply};
+use super::{reply, status};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -63,7 +63,7 @@ pub(super) async fn exchange(
 ) -> Result<(Raw, Option<HeaderValue>), HandshakeError> {
     let exchange = async {
         let answer = target.post(&request.clone().into()).await;
-        let answer = answer.map_err(|error| errors::failure(&target.url, &error))?;
+        let answer = answer.map_err(|error| status::failure(&target.url, &error))?;
         if !answer.status().is_success() {
             return Err(refused(target, answer).await);
         }
@@ -84,16 +84,16 @@ pub(super) async fn exchange(
             Some(Outcome::Result(result)) => Ok((result, session)),
             Some(Outcome::Error(error)) => {
                 let instead = newest_common_version(&error);
-                Err(HandshakeError { failure: errors::not_mcp(&target.url), instead })
+                Err(HandshakeError { failure: status::not_mcp(&target.url), instead })
             }
-            None => Err(errors::not_mcp(&target.url).into()),
+            None => Err(status::not_mcp(&target.url).into()),
         }
     };
-    timeout(LIMIT, exchange).await.unwrap_or_else(|_| Err(errors::silent(&target.url).into()))
+    timeout(LIMIT, exchange).await.unwrap_or_else(|_| Err(status::silent(&target.url).into()))
 }
 
 async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeError {
-    if let Some(redirected) = errors::redirected(&target.url, &answer) {
+    if let Some(redirected) = status::redirected(&target.url, &answer) {
         return redirected.into();
     }
     let status = answer.status();
@@ -104,5 +104,5 @@ async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeErr
         }
         Ok(_) | Err(_) => None,
     };
-    HandshakeError { failure: errors::refused_with(&target.url, status, &body), instead }
+    HandshakeError { failure: status::refused_with(&target.url, status, &body), instead }
 }

@@ -8,13 +8,13 @@
 //! server is gone or has ended the session.
 
 mod cancel;
-mod clients;
-pub(super) mod errors;
 mod handshake;
+mod http_clients;
 mod liveness_socket;
 mod reply;
 mod reply_events;
 mod session_stream;
+pub(super) mod status;
 mod subscription_stream;
 mod target;
 
@@ -40,7 +40,7 @@ use super::connection::{CallError, CallReply, Connected, Connection, Incoming, e
 use crate::upstream::server_requests::Caller;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
-pub(crate) use clients::HttpClients;
+pub(crate) use http_clients::HttpClients;
 pub(super) use reply::body_or_nothing;
 use target::{HttpTarget, SessionMode};
 
@@ -69,7 +69,7 @@ impl HttpConnection {
         let target = HttpTarget::new(clients, url, SessionMode::stateless());
         let result = handshake::discover(&target, tasks).await?;
         let handshake =
-            Handshake::from_discover(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
+            Handshake::from_discover(&result).ok_or_else(|| status::not_mcp(&target.url))?;
         Ok(connected(target, handshake, tasks))
     }
 
@@ -84,10 +84,10 @@ impl HttpConnection {
         let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
         let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
         let (result, id) = handshake::exchange(&target, &request, tasks).await?;
-        let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
+        let handshake = Handshake::read(&result).ok_or_else(|| status::not_mcp(&target.url))?;
         target.era = SessionMode::Session { id, revision: handshake.revision };
         let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
-        sent.map_err(|error| errors::failure(&target.url, &error))?;
+        sent.map_err(|error| status::failure(&target.url, &error))?;
         Ok(connected(target, handshake, tasks))
     }
 
@@ -106,13 +106,13 @@ impl HttpConnection {
         let answered = cancel.answered();
         let answer = match target.post_with(&sent.into(), headers).await {
             Ok(answer) => answer,
-            Err(error) if errors::never_sent(&error) => {
+            Err(error) if status::never_sent(&error) => {
                 cancel.disarm();
-                return Err(CallError::NotSent(errors::failure(&target.url, &error)));
+                return Err(CallError::NotSent(status::failure(&target.url, &error)));
             }
             Err(error) => {
                 cancel.disarm();
-                return Err(self.crashed_or(errors::lost(&error)).await);
+                return Err(self.crashed_or(status::lost(&error)).await);
             }
         };
         let (id, caller) = (request.id.clone(), caller.cloned());
@@ -131,7 +131,7 @@ impl HttpConnection {
                 }
             }
             StatusCode::UNAUTHORIZED => {
-                Err(CallError::AuthRequired(errors::refused(&target.url, answer).await))
+                Err(CallError::AuthRequired(status::refused(&target.url, answer).await))
             }
             StatusCode::TOO_MANY_REQUESTS => Err(busy(&answer)),
             StatusCode::SERVICE_UNAVAILABLE => Err(unavailable(answer).await),
@@ -139,7 +139,7 @@ impl HttpConnection {
                 why: Unknown::BadGateway,
                 detail: format!(
                     "{} answered {}",
-                    errors::host_and_port(&target.url),
+                    status::host_and_port(&target.url),
                     answer.status()
                 ),
                 connection_broke: false,
@@ -193,7 +193,7 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
         let (url, incoming) = (target.url.clone(), send.clone());
         let watching = async move {
             liveness_socket::until_closed(&url).await;
-            let _ = incoming.send(Incoming::Closed(errors::gone(&url))).await;
+            let _ = incoming.send(Incoming::Closed(status::gone(&url))).await;
         };
         tasks.spawn(alive.clone().run_until_cancelled_owned(watching));
     }

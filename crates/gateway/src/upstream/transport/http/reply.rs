@@ -14,8 +14,8 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
 use super::super::connection::{CallError, CallReply, LARGEST_REPLY, ReplyStream, excerpt};
-use super::errors;
 use super::reply_events::ReplyEvents;
+use super::status;
 use super::target::HttpTarget;
 use crate::upstream::server_requests::Caller;
 
@@ -56,15 +56,15 @@ pub(super) async fn read(
     }
     let body = match read_body(answer).await {
         Ok(BoundedBody::Whole(body)) => body,
-        Ok(BoundedBody::TooLarge) => return Err(errors::too_large()),
-        Err(error) => return Err(errors::lost(&error)),
+        Ok(BoundedBody::TooLarge) => return Err(status::too_large()),
+        Err(error) => return Err(status::lost(&error)),
     };
     match Message::parse(&body) {
         Ok(Message::Response(response)) if pending.matches(&response) => {
             Ok(CallReply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
-            Err(errors::malformed(&body))
+            Err(status::malformed(&body))
         }
     }
 }
@@ -176,8 +176,8 @@ pub(super) async fn refusal(
 ) -> Result<CallReply, CallError> {
     let status = answer.status();
     let body = body_or_nothing(answer).await;
-    if target.has_session() && errors::session_is_gone(status, &body) {
-        return Err(CallError::NotSent(errors::session_lost(&target.url)));
+    if target.has_session() && status::session_is_gone(status, &body) {
+        return Err(CallError::NotSent(status::session_lost(&target.url)));
     }
     let response = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {

@@ -14,7 +14,7 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
 
 use super::super::connection::{CallError, LARGEST_REPLY};
-use super::errors;
+use super::status;
 use super::target::{HttpTarget, SessionMode};
 
 /// How often a stream is resumed without a new event.
@@ -58,11 +58,11 @@ impl ReplyEvents {
             }
             match self.chunks.next().await {
                 Some(Ok(chunk)) => {
-                    let events = self.parser.push(&chunk).map_err(|_| errors::too_large())?;
+                    let events = self.parser.push(&chunk).map_err(|_| status::too_large())?;
                     self.ready.extend(events);
                 }
-                Some(Err(error)) => self.resume(errors::lost(&error)).await?,
-                None => self.resume(errors::cut_short()).await?,
+                Some(Err(error)) => self.resume(status::lost(&error)).await?,
+                None => self.resume(status::cut_short()).await?,
             }
         }
     }

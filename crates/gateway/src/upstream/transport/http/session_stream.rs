@@ -18,7 +18,7 @@ use evermoor_core::protocol::sse;
 
 use super::super::connection::{Incoming, LARGEST_REPLY};
 use super::target::HttpTarget;
-use super::{errors, reply};
+use super::{reply, status};
 
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -41,12 +41,12 @@ pub(super) async fn listen(
             Ok(answer) => {
                 let status = answer.status();
                 let body = reply::body_or_nothing(answer).await;
-                if !target.has_session() || !errors::session_is_gone(status, &body) {
+                if !target.has_session() || !status::session_is_gone(status, &body) {
                     return;
                 }
-                errors::session_lost(&target.url)
+                status::session_lost(&target.url)
             }
-            Err(error) if error.is_connect() => errors::failure(&target.url, &error),
+            Err(error) if error.is_connect() => status::failure(&target.url, &error),
             Err(_) => {
                 sleep(DEFAULT_RETRY).await;
                 continue;

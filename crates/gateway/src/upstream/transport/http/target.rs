@@ -17,7 +17,7 @@ use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use crate::upstream::server_requests;
 use crate::upstream::server_requests::{Caller, ServerRequests};
 
-use super::clients::HttpClients;
+use super::http_clients::HttpClients;
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct HttpTarget {

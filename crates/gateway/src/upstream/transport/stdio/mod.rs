@@ -35,8 +35,8 @@ use evermoor_platform::process::child::orphans::ChildMark;
 use evermoor_platform::process::child::{ChildEnvironment, ChildSpec, ProcessTree};
 
 use super::connection::{Connected, Connection, Incoming};
+use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing};
-use super::handshake;
 use crate::config::secrets::Found;
 use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 
 /// An item for the successor.
-pub enum Handoff {
+pub enum HandoverItem {
     /// An idle connection, with what was already read from it.
     Connection { stream: TcpStream, known: bool, read: Bytes },
     /// A session's subscriptions have changed.

@@ -39,7 +39,7 @@ impl Side {
             );
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
         let ending =
-            ConnectionShutdown { stop, moved: moved.clone(), handoffs: mpsc::channel(1).0 };
+            ConnectionShutdown { stop, moved: moved.clone(), handover_items: mpsc::channel(1).0 };
         let state = UnauthenticatedConnections::new(ConnectionLimits::default()).add();
         if known {
             state.set_authenticated();

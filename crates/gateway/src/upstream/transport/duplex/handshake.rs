@@ -22,8 +22,8 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_core::protocol::version::transport::Transport;
 use evermoor_core::protocol::version::unsupported::newest_common_version;
 
-use super::connection::{CallReply, result_of};
-use super::duplex::Duplex;
+use super::Duplex;
+use crate::upstream::transport::connection::{CallReply, result_of};
 
 /// How long the handshake with a server over the network may take.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
 use crate::monitoring::status::Overview;
-use crate::routing::editor_catalogs::EditorCatalog;
+use crate::routing::merged_catalogs::EditorCatalog;
 use crate::upstream::UpstreamHandle;
 use crate::upstream::notification_log::LoggedNotification;
 
@@ -196,7 +196,7 @@ impl ListFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::editor_catalogs::EditorCatalogs;
+    use crate::routing::merged_catalogs::EditorCatalogs;
     use crate::upstream::notification_log::NotificationLog;
     use evermoor_core::api::Status;
     use evermoor_core::config::Config;
