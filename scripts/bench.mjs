@@ -1,11 +1,11 @@
 // npm run bench: measures what the documentation promises. Arguments after -- go to the benchmark program.
 
-import { cargo, run } from "./command.mjs";
-import { buildDashboard } from "./dashboard.mjs";
-import { main } from "./main.mjs";
-import { toCompile } from "./needs.mjs";
-import { setUp } from "./setup.mjs";
-import { runSteps } from "./steps.mjs";
+import { cargo, run } from "./lib/run/command.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { main } from "./lib/run/main.mjs";
+import { toCompile } from "./lib/machine/requirements.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { runSteps } from "./lib/run/steps.mjs";
 
 await main(async (args) => {
   await setUp({ needs: toCompile });

@@ -3,13 +3,13 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 
-import { cargo, npx } from "./command.mjs";
-import { buildDashboard } from "./dashboard.mjs";
-import { built, env, root } from "./env.mjs";
-import { main } from "./main.mjs";
-import { forTheTray, toCompile } from "./needs.mjs";
-import { setUp } from "./setup.mjs";
-import { runSteps } from "./steps.mjs";
+import { cargo, npx } from "./lib/run/command.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { built, env, root } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { forTheTray, toCompile } from "./lib/machine/requirements.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { runSteps } from "./lib/run/steps.mjs";
 
 // Only releases build an AppImage, because its bundler downloads tools. It is the one Linux package that updates itself.
 const bundles = { linux: env.CI ? "deb,rpm,appimage" : "deb,rpm", darwin: "app,dmg", win32: "nsis" };

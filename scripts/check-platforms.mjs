@@ -1,11 +1,11 @@
 // npm run check:platforms: type-checks the whole workspace, including the tray, for macOS and Windows.
 
-import { buildDashboard } from "./dashboard.mjs";
-import { Unready } from "./machine.mjs";
-import { main } from "./main.mjs";
-import { platformSteps } from "./platforms.mjs";
-import { setUp } from "./setup.mjs";
-import { choose, runSteps } from "./steps.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { Unready } from "./lib/machine/machine.mjs";
+import { main } from "./lib/run/main.mjs";
+import { platformSteps } from "./lib/checks/platforms.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { choose, runSteps } from "./lib/run/steps.mjs";
 
 await main(async (names) => {
   if (process.platform !== "linux") throw new Unready("This check runs only on Linux. Run it on Debian 12.");

@@ -1,10 +1,10 @@
 // npm run check: the quick part of npm test. `npm run check -- lint` runs one step.
 
-import { quickSteps } from "./checks.mjs";
-import { main } from "./main.mjs";
-import { forTheTray, toCompile } from "./needs.mjs";
-import { setUp } from "./setup.mjs";
-import { choose, runSteps } from "./steps.mjs";
+import { quickSteps } from "./lib/checks/check_steps.mjs";
+import { main } from "./lib/run/main.mjs";
+import { forTheTray, toCompile } from "./lib/machine/requirements.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { choose, runSteps } from "./lib/run/steps.mjs";
 
 await main(async (names) => {
   const steps = choose(quickSteps(), names);

@@ -1,12 +1,12 @@
 // npm run conformance: runs the MCP conformance suite, directly and through Evermoor.
 
-import { cargo, command, run } from "./command.mjs";
-import { buildDashboard } from "./dashboard.mjs";
-import { built } from "./env.mjs";
-import { main } from "./main.mjs";
-import { toCompile } from "./needs.mjs";
-import { setUp } from "./setup.mjs";
-import { runSteps } from "./steps.mjs";
+import { cargo, command, run } from "./lib/run/command.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { built } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { toCompile } from "./lib/machine/requirements.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { runSteps } from "./lib/run/steps.mjs";
 
 await main(async () => {
   await setUp({ needs: toCompile, folders: [".", "tests/peers"] });

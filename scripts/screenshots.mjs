@@ -8,12 +8,12 @@ import path from "node:path";
 import { connectEditor, freePort, installEditors, makeHome, startGateway } from "../tests/browser/gateway.mjs";
 import { goTo, openBrowser } from "../tests/browser/page.mjs";
 import { serveSample } from "../tests/browser/sample.mjs";
-import { cargo } from "./command.mjs";
-import { buildDashboard } from "./dashboard.mjs";
-import { root } from "./env.mjs";
-import { main } from "./main.mjs";
-import { runSteps } from "./steps.mjs";
-import { say } from "./terminal.mjs";
+import { cargo } from "./lib/run/command.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { root } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { runSteps } from "./lib/run/steps.mjs";
+import { say } from "./lib/run/terminal.mjs";
 
 const folder = path.join(root, "docs", "screenshots");
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -3,14 +3,14 @@
 // With a display it runs the tray application, which starts the gateway. Without one it runs only the gateway, which needs
 // no GUI library and prints the URL of its dashboard. Arguments after -- go to the program.
 
-import { cargo, command, run } from "./command.mjs";
-import { buildDashboard } from "./dashboard.mjs";
-import { built, env, hasDisplay } from "./env.mjs";
-import { main } from "./main.mjs";
-import { forTheTray, toCompile } from "./needs.mjs";
-import { setUp } from "./setup.mjs";
-import { runSteps } from "./steps.mjs";
-import { heading } from "./terminal.mjs";
+import { cargo, command, run } from "./lib/run/command.mjs";
+import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { built, env, hasDisplay } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { forTheTray, toCompile } from "./lib/machine/requirements.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { runSteps } from "./lib/run/steps.mjs";
+import { heading } from "./lib/run/terminal.mjs";
 
 await main(async (args) => {
   const display = hasDisplay(process.platform, env);

@@ -1,12 +1,12 @@
 // npm test: installs what is missing and checks everything. `npm test -- lint tests` runs those steps alone.
 
-import { fullSteps } from "./checks.mjs";
-import { env } from "./env.mjs";
-import { main } from "./main.mjs";
-import { forTheTests, forTheTray, toCompile } from "./needs.mjs";
-import { isWarm } from "./platforms.mjs";
-import { setUp } from "./setup.mjs";
-import { choose, runSteps } from "./steps.mjs";
+import { fullSteps } from "./lib/checks/check_steps.mjs";
+import { env } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { forTheTests, forTheTray, toCompile } from "./lib/machine/requirements.mjs";
+import { isWarm } from "./lib/checks/platforms.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { choose, runSteps } from "./lib/run/steps.mjs";
 
 await main(async (names) => {
   const steps = choose(fullSteps({ system: process.platform, ci: env.CI, warm: isWarm, strict: false }), names);

@@ -1,8 +1,8 @@
 // npm run types: generates the TypeScript types of the dashboard from the Rust types.
 
-import { cargo, run } from "./command.mjs";
-import { main } from "./main.mjs";
-import { checkMachine } from "./machine.mjs";
+import { cargo, run } from "./lib/run/command.mjs";
+import { main } from "./lib/run/main.mjs";
+import { checkMachine } from "./lib/machine/machine.mjs";
 
 await main(() => {
   checkMachine();

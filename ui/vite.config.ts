@@ -27,6 +27,6 @@ export default defineConfig({
     environment: 'jsdom',
     include: ['src/**/*.test.ts'],
     // Styles are empty in tests, but for the one whose colours are measured.
-    css: { include: /look\.css/ },
+    css: { include: /base\.css/ },
   },
 })

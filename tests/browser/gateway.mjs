@@ -6,8 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { built } from "../../scripts/env.mjs";
-import { endAll } from "../../scripts/processes.mjs";
+import { built } from "../../scripts/lib/machine/env.mjs";
+import { endAll } from "../../scripts/lib/run/processes.mjs";
 
 const program = built("debug", "evermoor");
 

@@ -6,8 +6,8 @@ import path from "node:path";
 
 import { chromium } from "playwright-core";
 
-import { findBrowser } from "../../scripts/chromium.mjs";
-import { endAll } from "../../scripts/processes.mjs";
+import { findBrowser } from "../../scripts/lib/machine/chromium.mjs";
+import { endAll } from "../../scripts/lib/run/processes.mjs";
 
 const quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 

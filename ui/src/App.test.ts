@@ -3,7 +3,7 @@ import { tick } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import App from './App.svelte'
-import { FakeGateway, NOON, connected, down, failure, status, upstream } from './lib/samples'
+import { FakeGateway, NOON, connected, down, failure, status, upstream } from './lib/test_data'
 import { Store } from './lib/state/store.svelte'
 import type { Status } from './lib/types'
 

@@ -3,10 +3,10 @@
 import { mount } from 'svelte'
 
 import App from './App.svelte'
-import './look.css'
-import './look/controls.css'
+import './styles/base.css'
+import './styles/controls.css'
 import { BrowserGateway } from './lib/gateway/browser'
-import { ShellGateway } from './lib/gateway/shell'
+import { ShellGateway } from './lib/gateway/tauri'
 import { Store } from './lib/state/store.svelte'
 
 const inShell = '__TAURI_INTERNALS__' in window

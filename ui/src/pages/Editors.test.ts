@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from '@testing-library/svelte'
 import { tick } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-import { FakeGateway, NOON, editor, failure, status, upstream } from '../lib/samples'
+import { FakeGateway, NOON, editor, failure, status, upstream } from '../lib/test_data'
 import { Store } from '../lib/state/store.svelte'
 import type { Status } from '../lib/types'
 import Editors from './Editors.svelte'

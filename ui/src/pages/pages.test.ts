@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from '@testing-library/svelte'
 import type { Component } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-import { FakeGateway, NOON, app, failure, status, upstream } from '../lib/samples'
+import { FakeGateway, NOON, app, failure, status, upstream } from '../lib/test_data'
 import { Store } from '../lib/state/store.svelte'
 import Activity from './Activity.svelte'
 import Doctor from './Doctor.svelte'

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { BrowserGateway } from './browser'
 import type { Presence } from './gateway'
-import { failure, status } from '../samples'
+import { failure, status } from '../test_data'
 import { gatewayGone } from '../texts/common'
 
 const event = `event: status\ndata: ${JSON.stringify(status())}\n\n`

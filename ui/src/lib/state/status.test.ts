@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { type Board, type BoardEvent, PATIENCE, emptyBoard, next } from './status'
-import { NOON, connected, down, editor, failure, status, upstream } from '../samples'
+import { NOON, connected, down, editor, failure, status, upstream } from '../test_data'
 import type { UpstreamState } from '../types'
 
 const after = (events: BoardEvent[], now = NOON, board: Board = emptyBoard(NOON)) =>

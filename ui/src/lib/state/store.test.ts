@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-import { FakeGateway, NOON, connected, failure, status, upstream } from '../samples'
+import { FakeGateway, NOON, connected, failure, status, upstream } from '../test_data'
 import { Store } from './store.svelte'
 
 beforeEach(() => void vi.useFakeTimers({ now: NOON }))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { type Board, emptyBoard, next } from '../state/status'
 import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './summary'
-import { NOON, app, connected, down, editor, failure, status, upstream } from '../samples'
+import { NOON, app, connected, down, editor, failure, status, upstream } from '../test_data'
 import type { AppStatus, Code, UpstreamStatus } from '../types'
 
 const serving = (...upstreams: UpstreamStatus[]) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chooseManager, forTheTests, forTheTray, installCommands, missing, toCompile } from "./needs.mjs";
+import { chooseManager, forTheTests, forTheTray, installCommands, missing, toCompile } from "./requirements.mjs";
 
 const only = (...names) => (name) => names.includes(name);
 

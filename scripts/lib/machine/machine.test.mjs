@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { nodeComplaint, pythonComplaint, rustComplaint, thisCommand } from "./machine.mjs";
-import { atLeast, findVersion } from "./version.mjs";
+import { atLeast, findVersion } from "../checks/version.mjs";
 
 test("versions are compared part by part, as numbers", () => {
   assert.equal(atLeast("20.19.0", "20.19"), true);

@@ -3,7 +3,7 @@ import path from "node:path";
 import { test } from "node:test";
 
 import { cacheDir, childEnv, hasDisplay, root, targetDir } from "./env.mjs";
-import { duration, wantsColour } from "./terminal.mjs";
+import { duration, wantsColour } from "../run/terminal.mjs";
 
 test("each system keeps the build folder in its own cache folder", () => {
   assert.equal(targetDir("linux", { HOME: "/home/a" }), "/home/a/.cache/evermoor/target");

@@ -8,7 +8,7 @@
 //   unavailable  the exit status that means "cannot be done on this machine"
 
 import { run } from "./command.mjs";
-import { Unready, thisCommand } from "./machine.mjs";
+import { Unready, thisCommand } from "../machine/machine.mjs";
 import { duration, giveUp, heading, paint, say } from "./terminal.mjs";
 
 /** The steps with these names, or all steps. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fullSteps, quickSteps } from "./checks.mjs";
-import { headless } from "./platforms.mjs";
+import { fullSteps, quickSteps } from "../checks/check_steps.mjs";
+import { headless } from "../checks/platforms.mjs";
 import { choose, table } from "./steps.mjs";
 
 const facts = { system: "linux", ci: undefined, warm: () => false, strict: false };

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { npx } from "./command.mjs";
-import { root } from "./env.mjs";
+import { npx } from "../run/command.mjs";
+import { root } from "../machine/env.mjs";
 
 const stamp = path.join(root, "node_modules", ".cache", "evermoor", "dashboard");
 

@@ -1,6 +1,6 @@
 // Runs a script: prints a missing requirement as one sentence, sets the exit status, and lets bugs show their stack.
 
-import { Unready } from "./machine.mjs";
+import { Unready } from "../machine/machine.mjs";
 import { giveUp } from "./terminal.mjs";
 
 export async function main(work) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { latest } from "./latest.mjs";
+import { latest } from "./update-manifest.mjs";
 
 const given = { repository: "a/b", tag: "v1.4.0", processor: "x64", read: (name) => `signature of ${name}\n` };
 

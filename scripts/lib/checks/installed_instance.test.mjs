@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { beside, changes, environment } from "./beside.mjs";
-import { fullSteps, quickSteps } from "./checks.mjs";
-import { endAll, processesOf } from "./processes.mjs";
+import { beside, changes, environment } from "./installed_instance.mjs";
+import { fullSteps, quickSteps } from "./check_steps.mjs";
+import { endAll, processesOf } from "../run/processes.mjs";
 
 const skip = process.platform !== "linux" && "only Linux tells which processes are left";
 

@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { colour } from "./terminal.mjs";
+import { colour } from "../run/terminal.mjs";
 
-export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 
 /** The cache folder, by the convention of each system. */
 export function cacheDir(system, env) {

@@ -1,11 +1,11 @@
 import { render } from '@testing-library/svelte'
 import { describe, expect, test } from 'vitest'
 
-import look from './look.css?raw'
-import type { OverallState } from './lib/types'
-import StateIcon from './parts/upstream/StateIcon.svelte'
+import base from './base.css?raw'
+import type { OverallState } from '../lib/types'
+import StateIcon from '../components/upstream/StateIcon.svelte'
 
-const [light = '', dark = ''] = look.split('@media (prefers-color-scheme: dark)')
+const [light = '', dark = ''] = base.split('@media (prefers-color-scheme: dark)')
 
 describe.each([
   ['light', light],
@@ -36,7 +36,7 @@ describe.each([
   })
 })
 
-const drawings = import.meta.glob<string>('../../icons/tray/*.svg', {
+const drawings = import.meta.glob<string>('../../../icons/tray/*.svg', {
   query: '?raw',
   import: 'default',
   eager: true,

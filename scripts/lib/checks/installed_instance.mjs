@@ -9,9 +9,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { built, env as inherited } from "./env.mjs";
-import { endAll, processesOf, remaining } from "./processes.mjs";
-import { giveUp } from "./terminal.mjs";
+import { built, env as inherited } from "../machine/env.mjs";
+import { endAll, processesOf, remaining } from "../run/processes.mjs";
+import { giveUp } from "../run/terminal.mjs";
 
 const USUAL_PORT = 7420;
 /** A session bus that nobody is at. Without an address, programs look for one by themselves. */

@@ -3,12 +3,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-import { ask, command, npm, run } from "./command.mjs";
+import { ask, command, npm, run } from "../run/command.mjs";
 import { root } from "./env.mjs";
 import { Unready, checkMachine, hasProgram, pythonComplaint, thisCommand } from "./machine.mjs";
-import { chooseManager, installCommands, missing } from "./needs.mjs";
+import { chooseManager, installCommands, missing } from "./requirements.mjs";
 import { environment, isCurrent, stamp } from "./python.mjs";
-import { say } from "./terminal.mjs";
+import { say } from "../run/terminal.mjs";
 
 /** `needs`: of the system. `folders`: with npm packages. `pythons`: with Python packages. `tools`: of cargo. */
 export async function setUp({ needs = [], folders = ["."], pythons = [], tools = [] }) {

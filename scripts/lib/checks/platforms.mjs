@@ -6,8 +6,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { command } from "./command.mjs";
-import { cacheDir, env } from "./env.mjs";
+import { command } from "../run/command.mjs";
+import { cacheDir, env } from "../machine/env.mjs";
 
 const targets = [
   { name: "macos", triple: "aarch64-apple-darwin" },

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 
-import { root } from "./env.mjs";
-import { isStale } from "./setup.mjs";
+import { root } from "../machine/env.mjs";
+import { isStale } from "../machine/setup.mjs";
 
 const lock = (packages) => ({ packages: { "": {}, ...packages } });
 

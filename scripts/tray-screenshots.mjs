@@ -1,4 +1,4 @@
-// Takes screenshots of the tray menu in a real panel, for docs/screenshots: `node scripts/panel.mjs`, after `npm test` has
+// Takes screenshots of the tray menu in a real panel, for docs/screenshots: `node scripts/tray-screenshots.mjs`, after `npm test` has
 // built the programs. It restarts itself on a virtual display with its own session bus.
 
 import { execFileSync, spawn } from "node:child_process";
@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { built, env, root } from "./env.mjs";
-import { main } from "./main.mjs";
-import { forThePictures } from "./needs.mjs";
-import { endAll, remaining } from "./processes.mjs";
-import { setUp } from "./setup.mjs";
-import { say } from "./terminal.mjs";
+import { built, env, root } from "./lib/machine/env.mjs";
+import { main } from "./lib/run/main.mjs";
+import { forThePictures } from "./lib/machine/requirements.mjs";
+import { endAll, remaining } from "./lib/run/processes.mjs";
+import { setUp } from "./lib/machine/setup.mjs";
+import { say } from "./lib/run/terminal.mjs";
 
 const pictures = path.join(root, "docs", "screenshots");
 const inside = process.env.EVERMOOR_PANEL_HOME;
@@ -24,7 +24,7 @@ async function outside() {
   const settings = path.join(home, ".config", "xfce4", "xfconf", "xfce-perchannel-xml");
   mkdirSync(settings, { recursive: true });
   mkdirSync(path.join(home, "run"), { mode: 0o700 });
-  copyFileSync(path.join(root, "scripts", "panel.xml"), path.join(settings, "xfce4-panel.xml"));
+  copyFileSync(path.join(root, "scripts", "tray-screenshots.xml"), path.join(settings, "xfce4-panel.xml"));
   // Nothing of the desktop of the person who runs this.
   const own = {
     PATH: env.PATH,

@@ -3,14 +3,14 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-import { beside } from "./beside.mjs";
-import { cargo, command, npx } from "./command.mjs";
-import { findBrowser } from "./chromium.mjs";
+import { beside } from "./installed_instance.mjs";
+import { cargo, command, npx } from "../run/command.mjs";
+import { findBrowser } from "../machine/chromium.mjs";
 import { buildDashboard } from "./dashboard.mjs";
-import { root } from "./env.mjs";
-import { hasProgram } from "./machine.mjs";
+import { root } from "../machine/env.mjs";
+import { hasProgram } from "../machine/machine.mjs";
 import { platformSteps } from "./platforms.mjs";
-import { colour } from "./terminal.mjs";
+import { colour } from "../run/terminal.mjs";
 
 // All packages with all their targets, always: one choice of features, so no step compiles what another has compiled.
 const all = ["--workspace", "--locked"];
@@ -35,9 +35,9 @@ const steps = {
 
 function testScripts() {
   // Named one by one: what a folder or a pattern means to `node --test` differs between versions of Node.
-  const files = readdirSync(path.join(root, "scripts")).filter((name) => name.endsWith(".test.mjs"));
-  const args = ["--test", "--test-reporter=dot", ...files.map((name) => `scripts/${name}`)];
-  return { name: "scripts", command: command(process.execPath, args, { shown: "node --test scripts/*.test.mjs" }) };
+  const files = readdirSync(path.join(root, "scripts"), { recursive: true }).filter((name) => name.endsWith(".test.mjs"));
+  const args = ["--test", "--test-reporter=dot", ...files.map((name) => path.join("scripts", name))];
+  return { name: "scripts", command: command(process.execPath, args, { shown: "node --test scripts/**/*.test.mjs" }) };
 }
 
 /** The dashboard in a real browser, against the gateway that `build` made. */
@@ -54,7 +54,7 @@ function testBrowser() {
 }
 
 function testPackage() {
-  const line = command(process.execPath, ["scripts/package.mjs"], { shown: "node scripts/package.mjs" });
+  const line = command(process.execPath, ["scripts/test-package.mjs"], { shown: "node scripts/test-package.mjs" });
   const before = () => (hasProgram("dpkg") ? undefined : "it is Debian's package that is tried");
   return { name: "package", command: line, before, around: beside };
 }

@@ -3,9 +3,9 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import path from "node:path";
 
-import { ask } from "./command.mjs";
+import { ask } from "../run/command.mjs";
 import { env, root } from "./env.mjs";
-import { atLeast, findVersion } from "./version.mjs";
+import { atLeast, findVersion } from "../checks/version.mjs";
 
 const NODE = "20.19";
 // The minimum for the packages in tests/peers/requirements.txt.

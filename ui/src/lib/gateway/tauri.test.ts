@@ -3,8 +3,8 @@ import { clearMocks, mockIPC } from '@tauri-apps/api/mocks'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import type { Presence } from './gateway'
-import { failure, status } from '../samples'
-import { ShellGateway } from './shell'
+import { failure, status } from '../test_data'
+import { ShellGateway } from './tauri'
 
 afterEach(clearMocks)
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
 
-import { env, root } from "./env.mjs";
+import { env, root } from "../machine/env.mjs";
 
 const parent = process.ppid;
 
