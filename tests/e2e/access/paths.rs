@@ -113,5 +113,5 @@ async fn a_token_file_that_is_a_symlink_prevents_the_start() {
     std::fs::rename(&file, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
     let why = refused(&scene.home()).await;
-    assert!(why.contains("replace it by a file of your own"), "{why}");
+    assert!(why.contains("replace it with a regular file"), "{why}");
 }

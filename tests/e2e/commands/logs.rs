@@ -37,7 +37,7 @@ async fn changes_of_an_upstream_are_in_the_log() {
     let data = evermoor(&scene.home(), &["logs", "notes", "-n", "1", "--json"]).await;
     assert_eq!(json(&data)["upstream"], "notes");
     let none = evermoor(&scene.home(), &["logs", "nobody"]).await;
-    assert!(text(&none.stderr).contains("says nothing of `nobody`"));
+    assert!(text(&none.stderr).contains("has no lines about `nobody`"));
 
     let told = gateway.control(Method::GET, "/api/logs?upstream=notes&lines=500").await;
     let told: Vec<LogLine> = serde_json::from_value(told["lines"].clone()).unwrap();

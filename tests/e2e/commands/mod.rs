@@ -103,7 +103,7 @@ async fn a_configuration_that_cannot_be_used_is_reported_with_line_and_remedy() 
     assert_eq!(refused.status.code(), Some(78));
     let said = text(&refused.stderr);
     assert!(said.contains("config.toml, line 3: `soon` is not a duration."), "{said}");
-    assert!(said.contains("Write seconds"), "{said}");
+    assert!(said.contains("Write a number of seconds"), "{said}");
 }
 
 #[tokio::test]

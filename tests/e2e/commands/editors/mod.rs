@@ -113,7 +113,7 @@ async fn a_file_that_cannot_be_edited_is_left_alone_with_what_to_paste() {
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1));
     assert!(
-        said.contains("left alone: it cannot be read as JSON") && said.contains("on line"),
+        said.contains("was not changed: it cannot be read as JSON") && said.contains("on line"),
         "{said}"
     );
     assert!(said.contains("is not writable"), "{said}");
