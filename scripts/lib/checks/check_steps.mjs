@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-import { beside } from "./installed_instance.mjs";
+import { besideInstalledInstance } from "./installed_instance.mjs";
 import { cargo, command, npx } from "../run/command.mjs";
 import { findBrowser } from "../machine/chromium.mjs";
 import { buildDashboard } from "./dashboard.mjs";
@@ -29,7 +29,7 @@ const steps = {
   build: () => ({ name: "build", command: cargo("build", ...all, "--bins", "--tests") }),
   browser: testBrowser,
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
-  tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all), around: beside }),
+  tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all), around: besideInstalledInstance }),
   package: testPackage,
 };
 
@@ -49,14 +49,14 @@ function testBrowser() {
     name: "browser",
     command: command(process.execPath, args, { shown: `node --test ${folder}/*.test.mjs` }),
     before: () => (findBrowser() ? undefined : "there is no Chromium on this machine"),
-    around: beside,
+    around: besideInstalledInstance,
   };
 }
 
 function testPackage() {
   const line = command(process.execPath, ["scripts/test-package.mjs"], { shown: "node scripts/test-package.mjs" });
   const before = () => (hasProgram("dpkg") ? undefined : "it is Debian's package that is tried");
-  return { name: "package", command: line, before, around: beside };
+  return { name: "package", command: line, before, around: besideInstalledInstance };
 }
 
 const pick = (...names) => names.map((name) => steps[name]());

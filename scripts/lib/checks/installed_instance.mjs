@@ -1,6 +1,6 @@
-// An Evermoor beside the tests, in the place of the one that a person has running: with a home, an autostart entry, editors
-// and the usual port. The tests get its home and its session bus as theirs. They must not touch any of it, and must leave
-// no process and no file behind.
+// Runs the tests beside an installed Evermoor, like one that you have running: with a home folder, an autostart entry,
+// editors and, in CI, the default port. The tests get its home and session bus in their environment. They must not touch
+// them, and must leave no process and no file behind.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,16 +13,16 @@ import { built, env as inherited } from "../machine/env.mjs";
 import { endAll, processesOf, remaining } from "../run/processes.mjs";
 import { giveUp } from "../run/terminal.mjs";
 
-const USUAL_PORT = 7420;
-/** A session bus that nobody is at. Without an address, programs look for one by themselves. */
-const nobody = "unix:path=/dev/null";
+const DEFAULT_PORT = 7420;
+/** A session bus address that leads nowhere. Without an address, programs search for a bus. */
+const noBus = "unix:path=/dev/null";
 
-/** What the Evermoor itself writes while it runs, below the home of its person. */
-const own = [".local/state/evermoor/", ".local/share/evermoor/history.sqlite", ".local/share/evermoor/timelines.json", ".local/share/evermoor/catalogs/", "run/"];
+/** What the installed Evermoor itself writes below its home while it runs. */
+const ownFiles = [".local/state/evermoor/", ".local/share/evermoor/history.sqlite", ".local/share/evermoor/timelines.json", ".local/share/evermoor/catalogs/", "run/"];
 
-/** Runs `work` beside an Evermoor and resolves to its exit status, or to 1 if it touched or left anything. */
-export async function beside(work, { program = built("debug", "evermoor"), system = process.platform, patience } = {}) {
-  // Only Linux tells which processes are left.
+/** Runs `work` beside an installed Evermoor. Resolves to its exit status, or to 1 if it touched or left anything. */
+export async function besideInstalledInstance(work, { program = built("debug", "evermoor"), system = process.platform, patience } = {}) {
+  // Only Linux lists the processes that are left.
   if (system !== "linux") return work({});
   if (!existsSync(program)) {
     giveUp(`${program} is missing: run npm test -- build first.`);
@@ -31,7 +31,7 @@ export async function beside(work, { program = built("debug", "evermoor"), syste
   const evermoor = await start(program);
   try {
     const status = await work(evermoor.env);
-    // Tests that a person interrupted could not tidy up.
+    // Interrupted tests had no chance to clean up.
     const complaints = status === 130 ? [] : await evermoor.complaints(patience);
     complaints.forEach(giveUp);
     return status || (complaints.length > 0 ? 1 : 0);
@@ -45,14 +45,16 @@ async function start(program) {
   const [person, runtime, temporary] = ["person", "person/run", "tmp"].map((name) => path.join(folder, name));
   mkdirSync(runtime, { recursive: true, mode: 0o700 });
   mkdirSync(temporary);
-  furnish(person, (await isFree(USUAL_PORT)) ? USUAL_PORT : 0);
+  // Outside CI the default port stays free for `npm start`.
+  const isDefault = inherited.CI && (await isFree(DEFAULT_PORT));
+  writeHome(person, isDefault ? DEFAULT_PORT : 0);
   const bus = await listenAsBus(path.join(runtime, "bus"));
   const stop = async () => {
     await endAll(folder);
     bus.close();
     rmSync(folder, { recursive: true, force: true });
   };
-  const variables = { PATH: inherited.PATH, HOME: person, XDG_RUNTIME_DIR: runtime, TMPDIR: folder, DBUS_SESSION_BUS_ADDRESS: nobody };
+  const variables = { PATH: inherited.PATH, HOME: person, XDG_RUNTIME_DIR: runtime, TMPDIR: folder, DBUS_SESSION_BUS_ADDRESS: noBus };
   const child = await serve(program, variables).catch(async (error) => {
     await stop();
     throw error;
@@ -63,16 +65,16 @@ async function start(program) {
     complaints: async (patience) => [
       ...(await remaining(folder, [child.pid], patience)).map(({ pid, line }) => `The tests left process ${pid} running: ${line}`),
       ...(await serving(child, folder)),
-      ...changes(before, contents(person)).map((change) => `The tests reached the home of the Evermoor beside them: ${change}.`),
-      ...(bus.visits() > 0 ? [`The tests connected to the session bus of the person who runs them (${bus.visits()} times).`] : []),
-      ...readdirSync(temporary).map((name) => `The tests left ${name} in the folder for temporary files.`),
-      ...staleDisplays().filter((lock) => !locks.includes(lock)).map((lock) => `The tests left the lock of a display: ${lock}.`),
+      ...changes(before, contents(person)).map((change) => `The tests changed the home of the installed Evermoor: ${change}.`),
+      ...(bus.visits() > 0 ? [`The tests connected to the user's session bus (${bus.visits()} times).`] : []),
+      ...readdirSync(temporary).map((name) => `The tests left ${name} in the temporary folder.`),
+      ...staleDisplays().filter((lock) => !locks.includes(lock)).map((lock) => `The tests left the lock of a display behind: ${lock}.`),
     ],
     stop,
   };
 }
 
-/** The environment of the tests: the home and the session are those of the Evermoor beside them, the tools are ours. */
+/** The environment of the tests: the home and session of the installed Evermoor, and our tools. */
 export function environment(ours, { person, runtime, temporary }) {
   return {
     HOME: person,
@@ -87,8 +89,8 @@ export function environment(ours, { person, runtime, temporary }) {
   };
 }
 
-/** What a person who uses Evermoor has in their home. */
-function furnish(person, port) {
+/** Writes what a user of Evermoor has in the home folder. */
+function writeHome(person, port) {
   const files = {
     ".config/evermoor/config.toml": `[gateway]\nlisten = "127.0.0.1:${port}"\n`,
     ".config/autostart/Evermoor.desktop": "[Desktop Entry]\nType=Application\nName=Evermoor\nExec=evermoor-tray --hidden\n",
@@ -103,30 +105,30 @@ function furnish(person, port) {
   }
 }
 
-/** In a group of its own: a Ctrl-C is for the tests, and it is ended after them. */
+/** Starts it in its own process group: Ctrl-C is for the tests, and it is stopped after them. */
 function serve(program, env) {
   const child = spawn(program, ["serve"], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   return new Promise((resolve, reject) => {
-    let said = "";
-    const hear = (chunk) => (said += chunk).includes("Try it") && resolve(child);
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
+    let output = "";
+    const read = (chunk) => (output += chunk).includes("Try it") && resolve(child);
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
     child.once("error", reject);
-    child.once("exit", (status) => reject(new Error(`the Evermoor beside the tests ended with ${status}:\n${said}`)));
+    child.once("exit", (status) => reject(new Error(`the installed Evermoor exited with ${status}:\n${output}`)));
   });
 }
 
 async function serving(child, folder) {
-  if (!processesOf(folder).some(({ pid }) => pid === child.pid)) return ["The tests ended the Evermoor that ran beside them."];
+  if (!processesOf(folder).some(({ pid }) => pid === child.pid)) return ["The tests stopped the installed Evermoor."];
   const { origin, pid } = JSON.parse(readFileSync(path.join(folder, "person/run/evermoor/gateway.json"), "utf8"));
-  if (pid !== child.pid) return [`The tests replaced the Evermoor that ran beside them by process ${pid}.`];
+  if (pid !== child.pid) return [`The tests replaced the installed Evermoor with process ${pid}.`];
   const answer = await fetch(`${origin}/healthz`).catch(({ message }) => ({ ok: false, status: message }));
-  return answer.ok ? [] : [`The Evermoor beside the tests does not answer any more: ${answer.status}.`];
+  return answer.ok ? [] : [`The installed Evermoor no longer answers: ${answer.status}.`];
 }
 
-/** What differs between two contents of a home, apart from what its Evermoor writes. */
+/** What differs between two states of a home, apart from what its Evermoor writes. */
 export function changes(before, after) {
-  const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => !own.some((start) => name.startsWith(start)));
+  const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => !ownFiles.some((start) => name.startsWith(start)));
   return names.sort().flatMap((name) => {
     if (!after.has(name)) return [`${name} is gone`];
     if (!before.has(name)) return [`${name} is new`];
@@ -134,7 +136,7 @@ export function changes(before, after) {
   });
 }
 
-/** Every file below `folder` by its path from there, with a digest of its content. */
+/** Every file below `folder` by its relative path, with a digest of its content. */
 export function contents(folder) {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
   return new Map(
@@ -145,18 +147,18 @@ export function contents(folder) {
   );
 }
 
-/** Counts who comes, and turns them away. */
-async function listenAsBus(place) {
+/** A bus that counts connections and closes them. */
+async function listenAsBus(socketPath) {
   let visits = 0;
   const server = createServer((socket) => {
     visits += 1;
     socket.on("error", () => {}).destroy();
   });
-  await new Promise((resolve, reject) => server.once("error", reject).listen(place, resolve));
+  await new Promise((resolve, reject) => server.once("error", reject).listen(socketPath, resolve));
   return { visits: () => visits, close: () => server.close() };
 }
 
-/** The locks of displays whose server is gone. They are in a fixed place, wherever temporary files are. */
+/** Locks of displays whose server is gone. They are always in /tmp. */
 function staleDisplays() {
   const locks = readdirSync("/tmp").filter((name) => /^\.X\d+-lock$/.test(name));
   return locks.map((name) => path.join("/tmp", name)).filter((lock) => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { beside, changes, environment } from "./installed_instance.mjs";
+import { besideInstalledInstance, changes, environment } from "./installed_instance.mjs";
 import { fullSteps, quickSteps } from "./check_steps.mjs";
 import { endAll, processesOf } from "../run/processes.mjs";
 
@@ -42,7 +42,7 @@ async function judged(work) {
   const said = console.error;
   console.error = (text) => complaints.push(text);
   try {
-    return await beside(work, { program, patience: 500 });
+    return await besideInstalledInstance(work, { program, patience: 500 });
   } finally {
     console.error = said;
   }
@@ -55,7 +55,7 @@ async function leave(variables) {
   return child;
 }
 
-test("tests that touch nothing and leave nothing pass, and nothing is left of the Evermoor beside them", { skip }, async () => {
+test("tests that touch nothing and leave nothing pass, and nothing is left of the installed Evermoor", { skip }, async () => {
   let seen;
   const status = await judged(async (env) => {
     seen = env;
@@ -90,10 +90,10 @@ test("a temporary file that is left is named", { skip }, async () => {
     return 0;
   });
   assert.equal(status, 1);
-  assert.match(complaints.join(), /The tests left evermoor-scene1 in the folder for temporary files\./);
+  assert.match(complaints.join(), /The tests left evermoor-scene1 in the temporary folder\./);
 });
 
-test("a change in the home of the Evermoor beside them is named", { skip }, async () => {
+test("a change in the home of the installed Evermoor is named", { skip }, async () => {
   const status = await judged(async (env) => {
     appendFileSync(path.join(env.HOME, ".config/autostart/Evermoor.desktop"), "Hidden=true\n");
     return 0;
@@ -112,7 +112,7 @@ test("a visit to the session bus is seen", { skip }, async () => {
   assert.match(complaints.join(), /connected to the session bus/);
 });
 
-test("the end of the Evermoor beside them is seen", { skip }, async () => {
+test("the end of the installed Evermoor is seen", { skip }, async () => {
   const status = await judged(async (env) => {
     const { pid } = JSON.parse(readFileSync(path.join(env.XDG_RUNTIME_DIR, "evermoor/gateway.json"), "utf8"));
     process.kill(pid, "SIGKILL");
@@ -120,7 +120,7 @@ test("the end of the Evermoor beside them is seen", { skip }, async () => {
     return 0;
   });
   assert.equal(status, 1);
-  assert.match(complaints.join(), /The tests ended the Evermoor that ran beside them\./);
+  assert.match(complaints.join(), /The tests stopped the installed Evermoor\./);
 });
 
 test("without the program, the step that makes it is named", { skip }, async () => {
@@ -150,7 +150,7 @@ test("the tests have the tools of the person who runs them, and nothing else of 
 
 test("every step that starts programs runs beside an Evermoor", () => {
   const facts = { system: "linux", ci: undefined, warm: () => false, strict: false };
-  const guarded = (steps) => steps.filter(({ around }) => around === beside).map(({ name }) => name);
+  const guarded = (steps) => steps.filter(({ around }) => around === besideInstalledInstance).map(({ name }) => name);
   assert.deepEqual(guarded(fullSteps(facts)), ["browser", "tests", "package"]);
   assert.deepEqual(guarded(quickSteps()), []);
 });
