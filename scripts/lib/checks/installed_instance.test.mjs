@@ -109,7 +109,7 @@ test("a visit to the session bus is seen", { skip }, async () => {
     return 0;
   });
   assert.equal(status, 1);
-  assert.match(complaints.join(), /connected to the session bus/);
+  assert.match(complaints.join(), /connected to the user's session bus/);
 });
 
 test("the end of the installed Evermoor is seen", { skip }, async () => {

@@ -132,7 +132,7 @@ async fn a_mistake_changes_nothing_and_is_reported_until_it_is_corrected() {
     let warning = &status.warnings[0];
     assert_eq!(warning.code, Code::Configuration);
     assert!(warning.what.ends_with("config.toml, line 3: `soon` is not a duration."), "{warning}");
-    assert!(warning.remedy.starts_with("Write seconds"), "{warning}");
+    assert!(warning.remedy.starts_with("Write a number of seconds"), "{warning}");
     assert_eq!(since(&status.upstreams[0]), before);
     editor.call("record", &json!({ "nonce": "meanwhile" })).await;
     scene.configure("", &[&notes]);
