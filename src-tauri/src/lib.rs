@@ -10,7 +10,7 @@
 //! - `commands`: what the dashboard may call
 //! - `alerts`: notifications
 //! - `updates`: updates of the application
-//! - `login`: launch at login
+//! - `launch_at_login`: whether the tray starts at login
 //! - `system`: everything that differs between macOS, Linux and Windows
 
 mod actions;

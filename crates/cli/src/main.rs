@@ -9,7 +9,7 @@
 //! - `uninstall`: undoes everything that Evermoor changed
 //! - `instance`, `runtime`: the instance a command works on, and running async work
 //! - `terminal`, `exit`: output and exit codes
-//! - `documents`: tests that check README.md and docs/ against the program
+//! - `document_tests`: tests that check README.md and docs/ against the program
 
 mod args;
 #[cfg(test)]

@@ -9,9 +9,9 @@
 //! - [`control`]: the typed client of the control API
 //! - [`api_proxy`]: forwards the dashboard's requests to the control API
 //! - [`launch`]: starts a gateway, or replaces an older one
-//! - [`supervise`]: keeps a gateway running and reports its state
+//! - [`keep_running`]: keeps a gateway running and reports its state
 //! - [`move_port`]: moves the gateway to another port
-//! - [`mcp`]: a minimal MCP client for the public endpoint
+//! - [`mcp`]: a minimal MCP client for the public endpoint; `token`: the token it uses
 //! - [`shim`]: bridges an editor's stdin and stdout to the gateway
 
 pub mod api_proxy;

@@ -14,8 +14,8 @@
 //! - [`system`]: clock, keys, redaction, sleep and wake, file watching, the write lease
 //!
 //! A request goes `server` → `mcp` → `routing` → `upstream`, and none of these uses one to its left.
-//! `lifecycle` assembles everything, and nothing uses it. `tests/e2e/tidy/dependencies.rs` has the
-//! full list of what each folder may use.
+//! `lifecycle` assembles everything, and nothing uses it. Some other folders use each other, such as
+//! `config` and `upstream`. `tests/e2e/tidy/dependencies.rs` lists what each folder may use.
 
 pub mod apps;
 pub mod config;

@@ -1,4 +1,5 @@
-//! The operating system: the only crate with `cfg(target_os)` and unsafe code.
+//! The operating system. Besides `src-tauri/src/system`, this is the only place for `cfg(target_os)`
+//! and unsafe code.
 //!
 //! Each module is one capability. Decisions (paths, command lines, parsing the output of a tool) are
 //! pure functions that take the [`System`](system::System) as a parameter, so tests on one system

@@ -1,9 +1,9 @@
 //! What a click in the menu does.
 //!
 //! [`action`] lists the actions; [`perform`] starts them. An action runs in the background, and its
-//! effect shows in the gateway's state. The longer ones have files of their own: restarting a
-//! server, moving to another port, quitting. This folder uses `gateway`, `window`, `alerts`,
-//! `login` and `updates`; only `tray` and `alerts` call it.
+//! effect shows in the gateway's state. The longer ones have files of their own: `restart`
+//! (a server), `move_port` and `quit`. This folder uses `gateway`, `window`, `alerts`,
+//! `launch_at_login` and `updates`; only `tray` and `alerts` call it.
 
 pub(crate) mod action;
 pub(crate) mod move_port;

@@ -1,5 +1,5 @@
 //! The commands that the dashboard may call in the tray application. Everything else it asks of the
-//! gateway's control API, through [`control`].
+//! gateway's control API, through [`control`]. [`open`] opens web pages and folders.
 
 pub(crate) mod open;
 

@@ -2,8 +2,8 @@
 //! the tasks of the application.
 //!
 //! [`state`] is everything that the tray shows at one moment; [`state_task`] keeps it up to date.
-//! This folder depends on `evermoor-client`, `login` and `updates`; the rest of the tray builds on
-//! it.
+//! This folder depends on `evermoor-client`, `launch_at_login` and `updates`; the rest of the tray
+//! builds on it.
 
 pub(crate) mod state;
 pub(crate) mod state_task;

@@ -1,9 +1,10 @@
 //! Everything that differs between macOS, Linux and Windows: the panel's colours, clicks on the
-//! icon, the Dock, notifications, the network, the login entry. Also the tray's log.
+//! icon, the Dock, notifications, the network, the login entry. Also the tray's [`log`].
 //!
 //! [`linux`], `macos` and `windows` export the same functions; the one for this system is used
 //! through this module. [`notifications`], [`network`] and [`login`] have one file per system.
-//! Nothing here knows about the gateway; notifications implement `alerts::Notifier`.
+//! [`menu_open`] knows whether the menu is open. Nothing here knows about the gateway;
+//! notifications implement `alerts::Notifier`.
 
 #[cfg(target_os = "linux")]
 mod linux;

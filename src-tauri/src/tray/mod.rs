@@ -11,8 +11,8 @@
 //! removed, so that the row under the pointer stays there; the menu is updated when it closes.
 //! Changes in quick succession are applied together.
 //!
-//! [`row`] is one native row, [`icon`] the images, and [`icon_state`] decides which image to show.
-//! Uses `menu` for the rows and `actions` for clicks.
+//! [`native_row`] is one native row, [`icon`] the images, and [`icon_state`] decides which image to
+//! show. Uses `menu` for the rows and `actions` for clicks.
 
 pub(crate) mod icon;
 pub(crate) mod icon_state;

@@ -1,5 +1,9 @@
 //! Access to the gateway: Host, Origin, tokens, paths, malformed requests and overload.
 //!
+//! - [`paths`], [`requests`]: the paths that are served, and malformed requests
+//! - [`tokens`], [`guessing`]: one token per editor, and guessed ones
+//! - [`load`]: too many connections
+//!
 //! The files only use the scenario language in `tests/src`.
 
 mod guessing;

@@ -67,7 +67,10 @@ async fn an_invalid_setting_is_refused_with_its_line_and_changes_nothing() {
     ] {
         let (status, refusal) = change(&gateway, strange).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
-        assert!(refusal["error"]["what"].as_str().unwrap().contains("cannot read the request"), "{refusal}");
+        assert!(
+            refusal["error"]["what"].as_str().unwrap().contains("cannot read the request"),
+            "{refusal}"
+        );
     }
     assert_eq!(gateway.config(), before);
 }

@@ -1,4 +1,4 @@
-//! The dependencies allowed between the crates.
+//! The dependencies allowed between crates, and between the folders of `core` and of `gateway`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

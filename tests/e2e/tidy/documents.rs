@@ -61,12 +61,15 @@ fn every_link_in_the_documents_leads_somewhere() {
 }
 
 #[test]
-fn the_readme_and_the_glossary_stay_short() {
+fn the_main_documents_stay_short() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap().replace("\r\n", "\n");
     assert!(readme.len() <= 8 * 1024, "README.md has {} bytes: move details to docs", readme.len());
     for command in ["npm start", "npm test"] {
         assert!(readme.contains(&format!("\n{command}\n")), "README.md does not show `{command}`");
     }
+    let architecture = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let length = architecture.replace("\r\n", "\n").len();
+    assert!(length <= 16 * 1024, "ARCHITECTURE.md has {length} bytes: leave details to the code");
     let glossary = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
     let lines = glossary.lines().count();
     assert!(lines <= 40, "docs/glossary.md has {lines} lines");

@@ -1,6 +1,6 @@
 //! The rules of the architecture, as tests.
 //!
-//! - [`dependencies`]: which crate may use which
+//! - [`dependencies`]: which crates and folders may use which
 //! - [`systems`]: where system-specific and unsafe code may be
 //! - [`locks`]: what may happen while a lock is held
 //! - [`documents`]: links and lengths of the documents
@@ -15,7 +15,7 @@ mod systems;
 use sources::{files, is_comment, read, root, words};
 
 #[test]
-fn no_file_becomes_a_drawer() {
+fn no_file_is_too_long() {
     for source in sources::all() {
         let lines = source.before_tests().lines().count();
         assert!(lines <= 500, "{} has {lines} lines: split it", source.path);
@@ -84,7 +84,7 @@ fn what_others_say_is_queued_within_bounds_and_no_thread_sleeps() {
 }
 
 #[test]
-fn no_type_is_named_after_nothing() {
+fn no_type_has_a_meaningless_name() {
     for source in sources::all() {
         let code = source.code();
         let names = words(&code).zip(words(&code).skip(1));

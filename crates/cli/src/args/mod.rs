@@ -1,5 +1,5 @@
 //! The command line: commands, options and their help texts. The types of single commands are in
-//! [`actions`]; `setup` defines its own.
+//! [`actions`]; `setup` defines its own. [`manual`] writes completions and the manual page.
 
 mod actions;
 pub(crate) mod manual;

@@ -1,4 +1,4 @@
-//! Commands about servers and their configuration. `entries`, `config` and `secret` change
+//! Commands about servers and their configuration. `add_remove`, `config` and `secret` change
 //! `config.toml` and the keychain; `call`, `pause` and `restart` ask the running gateway; `lookup`
 //! finds the name that the user typed, and `suggest` a similar one.
 

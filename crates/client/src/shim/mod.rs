@@ -47,7 +47,9 @@ use attachment::{Attachment, needs_user_action};
 use headers::stateless_headers;
 use lines::{Line, MAX_LINE, next_line, write_lines};
 
-/// How long a message waits for a gateway.
+/// How long a message waits for a gateway. The same as the default of `hold` in `config.toml`, which
+/// limits how long the gateway then holds a call for an upstream. The setting does not change this
+/// limit: the two waits are separate, one after the other.
 const HOLD_LIMIT: Duration = Duration::from_secs(25);
 /// How long to wait for open calls once the editor has closed its input.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);

@@ -5,9 +5,9 @@
 //! and the terminal show the same text.
 //!
 //! One file per page or endpoint: `activity`, `app`, `clients`, `doctor`, `editor`, `log`,
-//! `settings`, `setup`, `upstream_page`; `summary` writes the sentences. This module depends on
-//! `catalog`, `config`, `failure`, `history` and `policy`. The gateway, the CLI and the tray depend
-//! on it.
+//! `settings`, `setup`, `upstream_page`; `summary` writes the sentences. This module may use
+//! `catalog`, `config`, `failure`, `history`, `policy` and `protocol`. `config` (for edits),
+//! `history` and `policy` use its types.
 
 mod activity;
 mod app;

@@ -81,7 +81,7 @@ impl LastKnownUpstream {
 }
 
 /// The file content for an upstream. `target` is its
-/// [fingerprint](crate::config::Transport::fingerprint).
+/// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
     let LastKnownUpstream { handshake, catalog, transport, traits: _ } = memory;
     let content = Raw::of(&Content {

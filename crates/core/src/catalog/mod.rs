@@ -1,15 +1,15 @@
 //! Catalogs: the tools, prompts, resources and templates of upstreams, as last known.
 //!
-//! [`Catalog`] holds the lists of one upstream, [`MergedCatalog`] combines several. Definitions stay raw
-//! JSON; merging changes only their names.
+//! [`Catalog`] holds the lists of one upstream, [`MergedCatalog`] combines several. Definitions
+//! stay raw JSON; merging changes only their names.
 //!
 //! - `naming`: upstream names and the merged names of tools and prompts
 //! - `filter`, `visibility`: allow and deny lists, and what an editor sees of an upstream
-//! - `audience`: which editors are notified when a list changes
+//! - `list_changes`: which editors are notified when a list changes
 //! - `cache`: the catalog file that survives a restart
 //! - `tool_traits`: what the gateway must know about a tool before it is called
 //!
-//! This module depends only on `protocol` (and, in documentation, on `config`).
+//! This module uses only `protocol`.
 
 pub mod cache;
 pub mod filter;

@@ -3,13 +3,13 @@
 //! The types rule out invalid states: every upstream has a transport. An error has its line and says
 //! what to write instead.
 //!
-//! - `file`, `lists`, `tray`: the tables of the file
-//! - `address`, `http`, `program`, `app`: the four ways to reach an upstream
+//! - `tables`, `lists`, `tray`: the tables of the file, as serde reads them
+//! - `transport`, `app`: the ways to reach an upstream
 //! - `edit`: edits that keep comments and layout; `migrate`: older file versions
 //! - `diff`: what a reload must stop, change and start
 //! - `redacted`: the file without secrets; `schema`: its JSON Schema; `size`: amounts of memory
 //!
-//! This module depends on `api` (for edits), `catalog`, `policy`, `preset` and `security`.
+//! This module uses `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
 mod app;
 mod diff;

@@ -4,7 +4,8 @@
 //! its text. The text is never empty. [`outcome`] builds the answer to a call that did not get one
 //! from its upstream.
 //!
-//! Every other module may depend on this one; it depends only on `protocol`.
+//! This module uses only `protocol`. `api`, `history`, `policy`, `preset`, `protocol` and `security`
+//! use it.
 
 pub mod outcome;
 

@@ -4,7 +4,7 @@
 //! - `version`: which Evermoor version is newer, and when to take over
 //! - `handover`: the messages between a gateway and its successor
 //!
-//! This module depends on nothing else in the crate. Its formats are read by other versions, so their
+//! This module uses nothing else in the crate. Its formats are read by other versions, so their
 //! spelling must not change.
 
 pub mod handover;

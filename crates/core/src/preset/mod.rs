@@ -6,9 +6,10 @@
 //! add presets or change bundled ones.
 //!
 //! - `file`: parses a preset file; `set`: all presets by name; `user`: the user's files
-//! - `probe`: an HTTP request and the expected answer; `system`: facts per OS; `version`: app versions
+//! - `probe`: an HTTP request and the expected answer; `system`: facts per OS; `version`: app
+//!   versions
 //!
-//! This module depends on `config` (errors, sizes, durations) and `failure`.
+//! This module uses `config` (errors, sizes, durations) and `failure`.
 
 mod file;
 mod probe;

@@ -1,8 +1,8 @@
 //! MCP and JSON-RPC on the wire.
 //!
 //! - [`json`]: JSON values that keep their bytes; [`envelope`]: JSON-RPC messages
-//! - [`mcp`]: method names, headers and the handshake; [`version`], [`dialect`],
-//!   [`unsupported_version`]: protocol versions and how one is chosen
+//! - [`mcp`]: method names, headers and the handshake
+//! - [`version`]: protocol versions and how one is chosen
 //! - [`stateless`]: requests of 2026-07-28, which have no session
 //! - [`sse`], [`event_id`]: server-sent events and the ids that resume a stream
 //! - [`progress`], [`log_level`], [`oversize`]: progress tokens, log levels, messages over the limit
@@ -10,8 +10,8 @@
 //!
 //! Pure parsing and writing, without I/O. Uses [`catalog`](crate::catalog) for list methods and tool
 //! annotations, [`failure`](crate::failure) for the names of calls, and
-//! [`security`](crate::security) to sign a request state. Everything that reads or writes messages
-//! depends on it.
+//! [`security`](crate::security) to sign a request state. `catalog`,
+//! `failure`, `policy` and `security` use it.
 
 pub mod envelope;
 pub mod event_id;

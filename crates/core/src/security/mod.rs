@@ -1,12 +1,14 @@
 //! Access control and the protection of secrets.
 //!
-//! - `access`, `request_head`: checks of HTTP requests before anything else reads them
+//! - `request_access`: who may use the endpoint: Host, Origin and token of a request
+//! - `request_smuggling`: rejects request heads that two HTTP parsers would read differently
 //! - `tokens`: one token per editor; `session_id`: signed session ids
 //! - `secret_ref`: references such as `${keyring:NAME}` in settings
-//! - `redact`: removes known secrets from texts; `scrub`: removes what looks like a secret;
-//!   `anonymize`: removes the user's names
+//! - `known_secrets`: removes the secrets that are in use, which it knows by value
+//! - `secret_patterns`: removes what looks like a secret, which nobody registered
+//! - `personal_names`: removes the home folder, the user name and the machine name
 //!
-//! Every other module may depend on this one; it depends on `failure` and `protocol`.
+//! This module uses `failure` and `protocol`. `config`, `import` and `protocol` use it.
 
 pub mod known_secrets;
 pub mod personal_names;

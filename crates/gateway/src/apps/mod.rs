@@ -8,8 +8,14 @@
 //! ([`exit_cause`]), and restarts it ([`restart`]). Both share an [`AppState`], which people see.
 //! `evermoor_core::policy::app` decides what to do; this folder does it.
 //!
-//! Uses `upstream` (handles and links), `history` and `system`. `config`, `lifecycle`,
-//! `monitoring`, `server` and the connectors of `upstream` use it.
+//! # Layout
+//! - [`finder`]: finds the application; [`app`]: the application as its connector sees it
+//! - [`watcher`]: the task that watches it; [`state`]: what is known about it
+//! - [`observe`], [`probe`], [`process`]: its health, its HTTP probes, its process
+//! - [`exit_cause`]: why it exited; [`restart`]: restarts it
+//!
+//! Uses `upstream` (handles and links), `history` and `system`. `config`, `lifecycle`, `server` and
+//! the connectors of `upstream` use it.
 
 mod app;
 mod exit_cause;

@@ -1,7 +1,8 @@
-//! The secrets that upstreams refer to, looked up only when a connection is made.
+//! Looks up the secrets that upstreams refer to.
 //!
-//! Each upstream looks its secrets up in its own task, so none waits for another. A secret is
-//! registered for redaction before it is used ([`crate::system::redaction`]).
+//! `upstream/transport/connector` decides when: only when it makes a connection. Each upstream
+//! looks its secrets up in its own task, so none waits for another. A secret is registered for
+//! redaction before it is used ([`crate::system::redaction`]).
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

@@ -9,7 +9,7 @@
 //! - [`setup`]: runs editors' own commands to add Evermoor
 //! - [`import`]: moves the servers that editors already have into Evermoor, and back
 //!
-//! Uses `config` (secrets), `lifecycle` (the token file) and `system`. `server`, `mcp`,
+//! Uses `config` (secrets) and `system` (the token file). `server`, `mcp`,
 //! `monitoring`, `lifecycle` and the command line use it.
 
 pub mod import;

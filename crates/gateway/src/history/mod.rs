@@ -10,9 +10,13 @@
 //! leaves an accurate record, which the next one continues. A gateway that takes over continues it
 //! as soon as it holds the write lease.
 //!
-//! [`recorder`] and [`tally`] are the supervisor's side; [`timelines`] keeps the last day of each
-//! upstream in a file of its own. Uses `system`, and `monitoring::status` for the timelines; `apps`,
-//! `config`, `upstream`, `server` and `lifecycle` use it.
+//! # Layout
+//! - [`recorder`], [`call_counts`]: what a supervisor records: outages, and the outcomes of calls
+//! - [`message`], [`task`]: the messages in the queue, and the task that takes them
+//! - [`writer`], [`row`], [`retention`]: writes rows, and deletes old ones
+//! - [`read`]: the queries; [`database`]: opens and migrates the file
+//!
+//! Uses only `system`. `apps`, `config`, `upstream`, `server` and `lifecycle` use it.
 
 mod call_counts;
 mod database;

@@ -7,10 +7,12 @@
 //! - `stateless`: editors of 2026-07-28
 //! - [`exchange`]: one request, from its arrival to its response
 //! - `tasks`: tasks that the gateway keeps itself
+//! - `handover_queue`: what a gateway that was taken over hands to its successor;
+//!   `predecessor_handle`: the other side, while the predecessor finishes its calls
 //! - `notifications`: which notifications an editor receives; `event_stream`: SSE responses
 //!
-//! Uses `routing`, `upstream`, `editors` and `monitoring`. Only `server` and `lifecycle` may depend
-//! on it.
+//! Uses `editors`, `monitoring`, `routing`, `system` and `upstream`. Only `server` and `lifecycle`
+//! use it.
 
 pub mod dispatch;
 pub mod endpoint;

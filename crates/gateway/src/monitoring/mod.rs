@@ -3,11 +3,11 @@
 //! - [`status`]: the state of all upstreams, derived and kept up to date
 //! - [`activity`]: the calls of editors; [`clients`]: which clients are connected
 //! - [`user_actions`]: what the user last did to each upstream
-//! - [`warnings`] and [`doctor`]: what is wrong or worth knowing
-//! - [`log`]: the gateway's log; [`redaction`]: removes secrets from everything shown
+//! - [`timelines`]: the states of each upstream during the last day
+//! - [`log`]: the gateway's log
 //!
-//! `status` and `doctor` read from most folders (`upstream`, `routing`, `config`, `editors`, `apps`,
-//! `server`). Any folder may use `activity`, `clients`, `log` and `redaction`.
+//! May use `config`, `editors`, `history`, `routing`, `system` and `upstream`. `mcp`, `server` and
+//! `lifecycle` use it; `routing` and `upstream` use only the types of [`status`].
 
 pub mod activity;
 pub mod clients;

@@ -1,14 +1,14 @@
 //! The HTTP server: accepts connections, authenticates requests and routes them.
 //!
 //! - [`listener`]: accepts connections and enforces their limits
-//! - [`auth`]: checks Host, Origin and token; `routes`: the list of routes
+//! - [`auth`]: checks Host, Origin and token; `routes`: the routes for editors
 //! - [`control`]: the control API for the tray, the dashboard and the command line
 //! - [`dashboard`]: the dashboard's files
-//! - [`demo`]: the built-in demo upstream
+//! - [`doctor`]: checks for common problems
+//! - `bind`: the lock, the port and the runtime file; `serve_error`: why a gateway cannot serve
 //!
-//! Uses most of the gateway: `mcp` for editors' requests, and `monitoring`, `config`, `editors` and
-//! `history` for the control API. Only `lifecycle`, the doctor, and the connector of the demo
-//! depend on it.
+//! May use every folder except `lifecycle`: `mcp` for editors' requests, most others for the control
+//! API. Only `lifecycle` uses it.
 
 pub mod auth;
 pub(crate) mod bind;

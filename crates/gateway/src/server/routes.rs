@@ -1,4 +1,6 @@
-//! Every HTTP route of the gateway, and the authentication each requires.
+//! The routes for editors, and the authentication that every group of routes requires. The control
+//! API lists its own routes in [`crate::server::control`]; every other path is a file of the
+//! dashboard.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@
 //! - `exit`: describes how a process exited
 //! - [`write_lease`]: which gateway may write the files that outlive it
 //!
-//! Any folder may use this one. It uses no other.
+//! Uses no other folder. Every folder except `routing` uses it.
 
 pub mod clock;
 pub(crate) mod exit;

@@ -2,21 +2,24 @@
 //!
 //! # Theory of operation
 //! One task, the [`supervisor`], owns the connection to an upstream. It connects, probes, notices
-//! when the connection dies and replaces it, forever. Everyone else holds a [`UpstreamHandle`]: a `watch` on
-//! the state and a command channel. A call takes the current connection from the watch and uses it
-//! directly ([`delivery`]), so it never waits for the supervisor. While there is no connection, the
-//! call is held.
+//! when the connection dies and replaces it, forever. Everyone else holds a [`UpstreamHandle`]: a
+//! `watch` on the state and a command channel. A call takes the current connection from the watch
+//! and uses it directly ([`delivery`]), so it never waits for the supervisor. While there is no
+//! connection, the call is held.
 //!
+//! - [`supervisor`]: owns the connection; [`handle`]: what everyone else holds
+//! - [`delivery`]: one call, from its request to exactly one answer
 //! - [`transport`]: Streamable HTTP, HTTP+SSE and stdio, behind one `Connection`
-//! - [`per_client`]: connections that one editor has to itself; [`scope`]: shared or per client
+//! - [`per_client`]: connections that one editor has to itself
 //! - [`server_requests`]: sampling, elicitation and other requests that a server sends to an editor
 //! - [`subscriptions`], [`notification_log`]: what editors subscribe to, and what they are sent
 //! - [`catalog_cache`]: the last known catalog of each upstream, on disk
+//! - [`demo`]: the built-in demo upstream
 //! - `simulation`: a day of faults on a paused clock
 //!
-//! This folder uses `config::secrets`, `history`, `monitoring`, `system`, the state of `apps` and the
-//! demo server of `server`. It does not know the sessions of editors (`mcp`) or `routing`, which are
-//! built on it.
+//! This folder uses `config::secrets`, `history`, `system`, `apps` (where an application listens)
+//! and the types of `monitoring::status`. It does not know the sessions of editors (`mcp`) or
+//! `routing`, which are built on it.
 
 pub mod catalog_cache;
 pub(crate) mod delivery;

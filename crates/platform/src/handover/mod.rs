@@ -1,14 +1,14 @@
 //! Passes a listening socket, the instance lock and connections to another process of the same user.
 //!
 //! # Theory of operation
-//! The running gateway listens on a [`HandoverListener`]. Its successor connects to it and both get a [`HandoverConnection`].
-//! A line carries packets: a payload, and sockets that the system duplicates into the other process.
-//! A duplicated socket is the same socket: pending connections stay in its queue, and it is open until
-//! both processes close it.
+//! The running gateway listens on a [`HandoverListener`]. Its successor connects to it and both get
+//! a [`HandoverConnection`]. A connection carries packets: a payload, and sockets that the system
+//! duplicates into the other process. A duplicated socket is the same socket: pending connections
+//! stay in its queue, and it is open until both processes close it.
 //!
-//! On Unix the stand is a socket in a folder that no other user may enter, and the peer must be of the
-//! same user. On Windows it is a named pipe that only its owner may open, and the client checks that
-//! the process at the other end is the expected one.
+//! On Unix the listener is a socket in a folder that no other user may enter, and the peer must be
+//! of the same user. On Windows it is a named pipe that only its owner may open, and the client
+//! checks that the process at the other end is the expected one.
 //!
 //! Depends on [`crate::fs`] for the lock and for private folders.
 

@@ -14,7 +14,7 @@
 //! This process:
 //! - [`signals`], [`descriptors`], [`memory`]: stop requests, the limit of open files, memory
 //!
-//! Depends on [`crate::fs`] and [`crate::system`].
+//! Depends on [`crate::clock`], [`crate::fs`] and [`crate::system`].
 
 pub mod child;
 pub mod descriptors;

@@ -2,8 +2,9 @@
 //!
 //! - [`login`]: the login item of the tray application
 //! - [`service`]: the gateway as a service of launchd, systemd or the Task Scheduler
+//! - `xml`: escapes text in XML, for both
 //!
-//! Depends on [`crate::process::run`] to call the tools of the system.
+//! Depends on [`crate::process::run`] to call the tools of the system, and on [`crate::system`].
 
 pub mod login;
 pub mod service;

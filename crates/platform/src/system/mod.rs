@@ -4,7 +4,8 @@
 //! - [`machine`]: a description of the machine and its user, for reports
 //! - [`browser`]: opens a page in the user's browser
 //!
-//! Everything else in this crate depends on [`System`].
+//! Depends on [`crate::process::spawn`] to run the tools of the system. `process`, `startup`, `paths`
+//! and `crash_reports` depend on [`System`].
 
 pub mod browser;
 pub mod machine;

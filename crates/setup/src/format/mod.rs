@@ -1,4 +1,6 @@
-//! Reads and edits the file formats of editors: JSON, TOML and YAML.
+//! Reads and edits the file formats of editors: JSON, TOML and YAML. Emacs is configured in Elisp,
+//! which is code: it is a [`ConfigLanguage`](crate::table::ConfigLanguage), not a [`Format`], and
+//! Evermoor only shows a snippet of it.
 //!
 //! # Theory of operation
 //! A parser finds the positions of values. An edit inserts or deletes a few pieces of text, so all

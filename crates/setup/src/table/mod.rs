@@ -1,5 +1,7 @@
 //! The table of known editors, read once from `editors.toml`.
 //!
+//! - [`ConfigLanguage`]: the language of an editor's file: a [`Format`], or Elisp, which is never
+//!   edited
 //! - [`folders`]: resolves the paths in the table on each system
 //!
 //! Depends on [`crate::format`] to read the table.

@@ -1,4 +1,5 @@
-//! The entry that starts Evermoor at login: a file on Linux and macOS, a registry value on Windows.
+//! The entry that starts Evermoor at login: a `file` on Linux and macOS, a `registry` value
+//! on Windows.
 
 #[cfg(unix)]
 mod file;

@@ -1,4 +1,4 @@
-//! Network changes, on systems that report them.
+//! Network changes: reported on Linux, `unsupported` elsewhere.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -2,6 +2,9 @@
 //! `npm run bench -- eras` runs only that part.
 //!
 //! Rounds alternate between the routes, so other load on the machine affects all of them equally.
+//!
+//! `start`, `latency`, `load` and `eras` are the parts: the start, single calls, many calls, and
+//! calls between MCP versions.
 
 mod eras;
 mod latency;

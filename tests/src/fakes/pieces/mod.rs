@@ -6,7 +6,7 @@
 //!
 //! - [`fault`], [`apply_fault`], [`behaviour`]: what can go wrong
 //! - [`process`], [`test_connection`], [`connections`]: its process
-//! - [`http`], [`mcp`], [`sse`], [`streamable`], [`sessions`]: its API
+//! - [`http`], [`mcp`]: its API
 //! - [`settings`], [`ports`], [`preset`]: its configuration, and how a gateway finds it
 
 mod apply_fault;

@@ -4,6 +4,7 @@
 //! One task listens and starts one task per connection ([`relay`]). A [`Plan`] in a `watch` says
 //! what is broken and for which requests. Connections check it before they forward anything, so a
 //! fault takes effect as soon as it is set. Everything ends when the proxy is dropped.
+//! [`request`] finds the end of a request.
 
 mod relay;
 mod request;

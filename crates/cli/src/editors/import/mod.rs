@@ -1,5 +1,6 @@
 //! `evermoor import`: adds the MCP servers that editors already use to Evermoor, and undoes it. The
-//! work is done by `evermoor_gateway::editors::import`; this command prints the result.
+//! work is done by `evermoor_gateway::editors::import`; this command prints the result
+//! ([`show`]).
 
 mod show;
 

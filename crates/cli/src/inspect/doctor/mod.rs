@@ -1,7 +1,8 @@
 //! `evermoor doctor`: checks for common problems.
 //!
-//! A running gateway runs its own checks. [`external`] and [`editors`] add what only another process
-//! can see. If no gateway is running, this command runs the gateway's machine checks itself.
+//! A running gateway runs its own checks. [`without_gateway`] and [`editors`] add what only another
+//! process can see. If no gateway is running, this command runs the gateway's machine checks itself.
+//! [`show`] prints the results.
 
 mod editors;
 mod show;

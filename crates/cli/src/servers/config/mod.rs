@@ -1,4 +1,4 @@
-//! `evermoor config`: finds, edits and checks `config.toml`.
+//! `evermoor config`: finds, edits and checks `config.toml`. [`edit`] opens it in the user's editor.
 
 mod edit;
 

@@ -2,7 +2,8 @@
 //!
 //! Durations and amounts of memory are text, as in the file: "25s", "10m", "2.5 GB". Addresses and
 //! commands are deliberately absent: a request to this API cannot make the gateway connect to a new
-//! address or start a new program.
+//! address or start a new program. `from_config` builds
+//! the settings from a parsed configuration.
 
 mod from_config;
 

@@ -1,4 +1,4 @@
-//! How a server is reached: its address, HTTP options, or the program to start.
+//! How a server is reached: its `address`, its `http` options, or the `program` to start.
 
 pub(crate) mod address;
 pub(crate) mod http;

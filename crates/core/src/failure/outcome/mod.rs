@@ -1,9 +1,9 @@
 //! The answer to a call that got no answer from its upstream.
 //!
-//! Nothing in MCP makes a tool call safe to repeat, so the answer must say whether the call can have
-//! run. *Not sent* means that nothing left the gateway: calling again is safe. *Unknown* means that
-//! it was sent and no reply came: it may or may not have run. The text tells the model, `_meta` tells
-//! a program; neither is ever empty.
+//! Nothing in MCP makes a tool call safe to repeat, so the answer must say whether the call can
+//! have run. *Not delivered* (`not_sent`) means that nothing left the gateway: calling again is
+//! safe. *Outcome unknown* (`unknown`) means that it was sent and no reply came: it may or may not
+//! have run. `text` tells the model, `details` (in `_meta`) tells a program; neither is ever empty.
 
 mod details;
 mod text;

@@ -2,6 +2,9 @@
 //!
 //! It has times, names, causes and counts, but never an argument or a result of a call. Times are
 //! Unix time in milliseconds.
+//!
+//! - [`report`]: a Markdown report about several incidents
+//! - [`text`]: times, durations and amounts as people read them
 
 pub mod report;
 pub mod text;

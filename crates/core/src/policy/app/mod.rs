@@ -5,7 +5,7 @@
 //! - [`state`]: its state, with a text and the next step
 //! - [`evidence`]: why its process exited, from exit codes and crash reports
 //! - [`restart`]: the state machine of a restart
-//! - [`policy`]: what Evermoor does without asking, and when it stops
+//! - [`auto_restart`]: what Evermoor does without asking, and when it stops
 //! - [`memory_trend`]: how its memory use develops
 //!
 //! Pure rules over a [preset](crate::preset) and observations, with the time as an argument. Besides

@@ -1,6 +1,9 @@
 //! Parses a preset file.
 //!
 //! As in `config.toml`, an error has its line and says what to write instead.
+//!
+//! `tables` has the tables as serde reads them, and `field` validates single values. This file turns
+//! the tables into a preset.
 
 mod field;
 mod tables;

@@ -1,4 +1,7 @@
 //! Protocol versions of MCP.
+//!
+//! - [`transport`]: the transport and the kind of session that a server uses
+//! - [`unsupported`]: the version to use after a server rejected another
 
 pub mod transport;
 pub mod unsupported;

@@ -1,10 +1,11 @@
 //! Restarts an application: drives the state machine of `evermoor_core::policy::app::restart`.
 //!
 //! # Theory of operation
-//! The supervisor stands aside, so that new calls are held and calls in flight can finish. Then the
-//! driver reports events to the state machine (the old process exited, a new one was seen, a
-//! handshake succeeded) and carries out the actions that it returns. The supervisor may connect
-//! again as soon as a run other than the old one exists; its handshake proves the restart.
+//! During a restart the supervisor does not connect, so that new calls are held and calls in flight
+//! can finish. Then the driver reports events to the state machine (the old process exited, a new one
+//! was seen, a handshake succeeded) and carries out the actions that it returns ([`actions`]). The
+//! supervisor may connect again as soon as a run other than the old one exists; its handshake proves
+//! the restart.
 
 mod actions;
 

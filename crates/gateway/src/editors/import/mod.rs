@@ -9,6 +9,10 @@
 //!
 //! The command line and the control API use the same steps. Blocking and asynchronous steps are
 //! separate, because the two callers run them in different places.
+//!
+//! - [`found`]: finds the servers in editors' files
+//! - [`redirect`]: redirects their entries to Evermoor, and restores them
+//! - [`record`]: the journal; [`undo`]: undoes imports
 
 mod found;
 mod record;

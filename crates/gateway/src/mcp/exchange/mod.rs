@@ -9,6 +9,14 @@
 //!
 //! Dropping the exchange cancels the call. If the gateway shuts down before the response arrives,
 //! the exchange answers with what is known of the call.
+//!
+//! # Layout
+//! - [`stage`]: the stages of an exchange; [`requester`]: the client that made the request
+//! - [`translation`]: between the versions of the editor and the upstream
+//! - [`input_rounds`]: asks an editor with a session for the input of a stateless upstream
+//! - [`input_batch`]: collects server requests for an editor that gets all of them at once
+//! - [`transcript`]: the messages about a call, for an editor that resumes its stream
+//! - [`unfinished`]: the answer to a call that the gateway cannot complete
 
 mod input_batch;
 pub(crate) mod input_rounds;

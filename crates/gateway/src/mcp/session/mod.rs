@@ -1,6 +1,6 @@
 //! Editors with a session: protocol versions 2024-11-05 to 2025-11-25.
 //!
-//! A session id carries everything that must be known of the session (see
+//! A session id is signed and contains what the gateway must know about the session (see
 //! `evermoor_core::security::session_id`), so a session survives a restart: it is added to the
 //! table again when its editor sends the next message. Only its subscriptions are also stored on
 //! disk.

@@ -1,11 +1,12 @@
 //! The calls of editors, as people see them: who called what, the outcome, and how long it took.
 //!
 //! # Theory of operation
-//! An exchange carries a [`CallRecorder`] and closes it with its response; a record that is dropped before
-//! counts as cancelled. The newest calls are kept in a ring and the latencies per upstream and minute
-//! in histograms, all in memory. Recording a call takes one short lock. A follower is woken with the
-//! newest number and copies new calls from the ring, so a slow reader delays nobody. Arguments and
-//! results are never inspected, except for one flag.
+//! An exchange carries a [`CallRecorder`] and closes it with its response; a record that is dropped
+//! before counts as cancelled. The newest calls are kept in a ring and the latencies per upstream
+//! and minute in histograms, all in memory. Recording a call takes one short lock. A follower is
+//! woken with the newest number and copies new calls from the ring, so a slow reader delays nobody.
+//! Arguments and results are never inspected, except for one flag. [`record`] is the record of one
+//! call.
 
 mod record;
 

@@ -3,6 +3,9 @@
 //! The checks of the machine need no gateway, so the command line can run them when none runs. All
 //! checks run concurrently, each with a timeout: a disk that hangs is reported and delays no other
 //! check.
+//!
+//! - [`machine`](mod@machine), [`folders`], [`keychain`], [`config`]: checks that need no gateway
+//! - [`upstreams`]: checks of the upstreams that run
 
 mod config;
 mod folders;

@@ -6,6 +6,11 @@
 //! morning. A call that was not sent is retried until the hold ends. A call that may have been
 //! executed is retried only if it is safe to repeat and the retry budget allows it; otherwise the
 //! answer says that the outcome is unknown. A held call ends when its caller goes away.
+//!
+//! - [`hold_limit`]: limits the calls held for one upstream
+//! - [`in_flight`]: counts the calls in flight on one connection
+//! - [`list_fallback`]: answers a list from the cached catalog if the upstream is slow
+//! - [`retry_budget`]: limits retries to a share of all calls
 
 mod hold_limit;
 pub(crate) mod in_flight;

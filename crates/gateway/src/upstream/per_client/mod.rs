@@ -5,6 +5,7 @@
 //! each session (or each editor without sessions) gets its own supervisor, connection and
 //! subscriptions with its first call. A connection that is not used for a while and has no
 //! subscriptions is closed; the next call opens a new one.
+//! [`scope`] says whether a connection is shared or belongs to one client.
 
 pub(crate) mod scope;
 

@@ -4,6 +4,9 @@
 //! The oracle compares the answers that editors got with what the servers executed: no call is lost,
 //! executed twice or answered with another call's result, and none that ran is reported as not sent.
 //! A seed replays the same day, fault by fault; `SEED=n` runs another one.
+//!
+//! - `day`: one simulated day; `server`: a server in memory
+//! - `oracle`: the comparison; `random`: random numbers from a seed
 
 mod day;
 mod oracle;

@@ -8,6 +8,11 @@
 //! that lasted, and is short while a call is held. Calls never connect on their own, so a server in
 //! trouble sees one attempt at a time. When the configuration changes the transport, the supervisor
 //! starts over with the new one, and held calls wait for it.
+//!
+//! - [`state_channel`]: what the supervisor publishes, and the watches it reacts to
+//! - [`keepalive`]: detects a dead connection before a call does
+//! - [`read_catalog`]: reads the catalog; [`pause_watch`]: whether the user paused the upstream
+//! - [`failures`]: the failures that the supervisor itself reports
 
 mod failures;
 mod keepalive;

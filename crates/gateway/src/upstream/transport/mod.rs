@@ -2,10 +2,10 @@
 //!
 //! - [`connector`]: makes connections as the configuration says; [`discovery`]: which transport and
 //!   version an HTTP server speaks
-//! - [`connection`]: a connection over any transport; [`live`]: one in use, with its calls
+//! - [`connection`]: a connection over any transport; [`live_connection`]: one in use, with its
+//!   calls
 //! - [`http`]: Streamable HTTP, with sessions or stateless
-//! - [`duplex`]: messages both ways, used by [`sse`] (HTTP+SSE) and [`stdio`]; [`handshake`]: its
-//!   handshake
+//! - [`duplex`]: messages both ways, used by [`sse`] (HTTP+SSE) and [`stdio`]
 //! - [`resubscribe`]: restores subscriptions on a new connection
 //!
 //! Transports know the caller of a request (`server_requests`), the subscriptions of editors and the

@@ -1,7 +1,8 @@
 //! The login item that starts the tray: writes it as text and parses it.
 //!
 //! A desktop entry on Linux, a launch agent on macOS, a command line in the Windows registry. The
-//! system's settings can disable an entry by a key in it, without removing it.
+//! system's settings can disable an entry by a key in it, without removing it. [`found`] finds and
+//! removes it.
 
 mod found;
 #[cfg(test)]

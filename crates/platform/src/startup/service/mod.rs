@@ -2,7 +2,7 @@
 //!
 //! launchd, systemd and the Windows Task Scheduler read a file that describes the service. They
 //! restart the gateway after a failure, but not after a normal exit. The file and the commands are
-//! pure functions of the system, in [`unit`].
+//! pure functions of the system, in [`unit`](mod@unit).
 
 pub mod unit;
 

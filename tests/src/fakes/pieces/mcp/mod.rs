@@ -1,4 +1,7 @@
 //! MCP of the fake PiecesOS, independent of the transport.
+//!
+//! - [`sse`], [`streamable`]: its transports
+//! - [`sessions`]: its sessions
 
 pub(crate) mod sessions;
 pub(crate) mod sse;

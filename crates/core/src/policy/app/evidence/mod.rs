@@ -2,8 +2,9 @@
 //!
 //! A crash, a quit, a hang and an out-of-memory kill need different responses. Each system leaves
 //! its own evidence: macOS `.ips` files, Linux the journal, Windows the folders of Windows Error
-//! Reporting. The parsers tolerate missing and unknown fields. If the evidence is inconclusive, the
-//! cause is unknown.
+//! Reporting. `exit` reads the exit status; `linux`, `macos` and `windows` read reports. The
+//! parsers tolerate missing and unknown fields. If the evidence is inconclusive, the cause is
+//! unknown.
 
 mod exit;
 mod linux;

@@ -10,9 +10,11 @@
 //! another start time. A response from the old process proves nothing. Where the process cannot be
 //! seen, the old run must have been seen to go away.
 //!
-//! The machine has no clock and does no I/O. It takes [events](Event) with their time and returns
-//! [actions](Action). The caller reports every exit, sighting and handshake, and calls it again at
-//! the deadline.
+//! The machine has no clock and does no I/O. It takes [events](RestartEvent) with their time and
+//! returns [actions](RestartAction). The caller reports every exit, sighting and handshake, and calls
+//! it again at the deadline.
+//!
+//! `machine` is the state machine; `text` has the texts that the user reads during a restart.
 
 mod machine;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The state of an app, from what was just observed, with a text and the next step.
 //!
 //! Nothing is remembered: every state is computed from fresh observations, so it is never stale. A
-//! version newer than the tested ones adds a note and changes nothing else.
+//! version newer than the tested ones adds a note and changes nothing else. `text` has the
+//! texts of the states.
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,14 @@
 //! Messages both ways over one channel: stdio and HTTP+SSE.
 //!
 //! # Theory of operation
-//! Every call gets a new id and an entry in the table of calls in flight. Everything that arrives goes
-//! through one [`Inbox`], which passes answers and progress to their call by that id, answers pings,
-//! and passes the rest on. An answer that belongs to no call is dropped: it came late or twice. When
-//! the channel closes, every call in flight ends at once, because its sender in the table is dropped.
+//! Every call gets a new id and an entry in the table of calls in flight. Everything that arrives
+//! goes through one [`Inbox`], which passes answers and progress to their call by that id, answers
+//! pings, and passes the rest on. An answer that belongs to no call is dropped: it came late or
+//! twice. When the channel closes, every call in flight ends at once, because its sender in the
+//! table is dropped.
+//!
+//! - [`inbox`]: passes on what arrives; [`outgoing`]: what is sent, and the result of sending it
+//! - [`handshake`]: the handshake over such a channel
 
 pub(crate) mod handshake;
 mod inbox;

@@ -2,10 +2,19 @@
 //!
 //! # Theory of operation
 //! A call is a POST; its answer is the body, or a stream of events that ends with the answer.
-//! Everything that comes back on a POST belongs to its call. Two tasks live as long as the connection:
-//! one reads the stream on which a server with sessions sends messages that belong to no call, and
-//! one holds a [`liveness_socket`] to a server on this machine. Either one reports `Closed` when the
-//! server is gone or has ended the session.
+//! Everything that comes back on a POST belongs to its call. Two tasks live as long as the
+//! connection: one reads the stream on which a server with sessions sends messages that belong to
+//! no call, and one holds a [`liveness_socket`] to a server on this machine. Either one reports
+//! `Closed` when the server is gone or has ended the session.
+//!
+//! # Layout
+//! - [`target`]: the server's URL and headers; [`http_clients`]: certificates, proxy and redirects
+//! - [`handshake`]: the handshake; [`cancel`]: cancels a call
+//! - [`reply`], [`reply_events`]: reads the answer to a request, as JSON or as a stream of events
+//! - [`status`]: what a status or a transport error means
+//! - [`session_stream`]: messages that belong to no call, from a server with sessions
+//! - [`subscription_stream`]: the same from a stateless server
+//! - [`liveness_socket`]: shows at once when a local server dies
 
 mod cancel;
 mod handshake;

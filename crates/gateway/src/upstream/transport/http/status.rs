@@ -1,4 +1,5 @@
-//! What an HTTP error means: whether the call may have been executed, and what the user should do.
+//! What an HTTP status or a transport error means: whether the session is gone, whether the call may
+//! have been executed, and what the user should do.
 
 use bytes::Bytes;
 use http::{StatusCode, header};

@@ -6,6 +6,9 @@
 //! is no longer wanted. Then it reads what is still in the pipes, reports why the connection closed,
 //! closes the process's input and ends the tree. Only then can the next process start, because many
 //! programs cannot run twice.
+//!
+//! [`pipe`] has the messages, [`stderr`] the standard error, and [`failures`] the failures of a
+//! process.
 
 mod failures;
 pub(crate) mod pipe;

@@ -1,5 +1,5 @@
 //! The service definitions for launchd, systemd and the Task Scheduler, and the commands that manage
-//! them. Pure functions.
+//! them. Pure functions. [`task`] is the task for the Task Scheduler.
 
 mod task;
 #[cfg(test)]

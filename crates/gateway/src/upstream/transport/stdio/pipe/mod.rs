@@ -7,8 +7,9 @@
 //! *unknown*. If a pipe accepts part of a line and then nothing more, it is unusable and the writer
 //! ends.
 //!
-//! The reader skips and counts lines that are not messages, because servers print banners. A line that
-//! is too long is dropped as it arrives. If a dropped line was the answer to a call, that call fails.
+//! The reader skips and counts lines that are not messages, because servers print banners. A line
+//! that is too long is dropped as it arrives. If a dropped line was the answer to a call, that call
+//! fails. [`lines`] splits the output into lines.
 
 mod lines;
 
