@@ -16,6 +16,8 @@ mod apps;
 mod calls;
 mod catalog;
 mod commands;
+#[cfg(unix)]
+mod compatibility;
 mod control;
 mod endpoint;
 mod interop;

@@ -213,3 +213,19 @@ fn the_dashboards_types_match_the_control_api() {
     let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
     assert_eq!(found, wanted, "ui/src/lib/types.ts is stale: run `npm run types`");
 }
+
+/// A tray or command of one version may find a gateway of another.
+#[test]
+fn the_status_and_the_incidents_of_0_1_0_are_unchanged() {
+    fn check<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str) -> T {
+        let parsed: T = serde_json::from_str(text).unwrap();
+        let wanted: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&parsed).unwrap(), wanted);
+        parsed
+    }
+    let status: Status = check(include_str!("../../../../tests/fixtures/0.1.0/api/status.json"));
+    assert_eq!(status.upstreams.len(), 3);
+    let incidents: Incidents =
+        check(include_str!("../../../../tests/fixtures/0.1.0/api/incidents.json"));
+    assert_eq!(incidents.incidents[1].end.unwrap().how, Resolution::Reconnected);
+}

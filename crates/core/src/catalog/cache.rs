@@ -203,6 +203,15 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_catalog_file_of_0_1_0_is_unchanged() {
+        let file = include_bytes!("../../../../tests/fixtures/0.1.0/home/data/catalogs/notes.json");
+        let target = "pGmy93L5us9zHznCxvckzaxqio5uiOWlQwCXi5epeMk";
+        let known = decode(target, &Bytes::from_static(file)).unwrap();
+        assert_eq!((known.catalog.tools.len(), known.dialect), (4, Some(Transport::Session)));
+        assert_eq!(encode(target, &known), file);
+    }
+
     fn member() -> impl Strategy<Value = Raw> {
         (any::<String>(), any::<f64>(), "[ \n\t]{0,3}", any::<i128>()).prop_map(
             |(name, number, space, big)| {

@@ -118,4 +118,46 @@ mod tests {
             Some("yours")
         );
     }
+
+    /// A message of 0.1.0 is parsed, and serialises to the same text.
+    fn check<M: Serialize + for<'a> Deserialize<'a>>(messages: &str) -> Vec<M> {
+        let check = |line: &str| {
+            let message: M = serde_json::from_str(line).unwrap();
+            assert_eq!(serde_json::to_string(&message).unwrap(), line);
+            message
+        };
+        messages.lines().map(check).collect()
+    }
+
+    #[test]
+    fn the_messages_of_0_1_0_are_unchanged() {
+        let successor = include_str!("../../../../tests/fixtures/0.1.0/handover/successor.jsonl");
+        let successor = check::<SuccessorMessage>(successor);
+        assert!(matches!(
+            &successor[..],
+            [
+                SuccessorMessage::Ask { conversation: HANDOVER_VERSION, .. },
+                SuccessorMessage::Ready,
+                SuccessorMessage::Serving,
+                SuccessorMessage::Forward { .. },
+            ]
+        ));
+        let predecessor =
+            include_str!("../../../../tests/fixtures/0.1.0/handover/predecessor.jsonl");
+        let predecessor = check::<PredecessorMessage>(predecessor);
+        assert!(matches!(
+            &predecessor[..],
+            [
+                PredecessorMessage::Welcome,
+                PredecessorMessage::Refused { .. },
+                PredecessorMessage::Granted,
+                PredecessorMessage::Go { .. },
+                PredecessorMessage::Go { .. },
+                PredecessorMessage::Connection { .. },
+                PredecessorMessage::Connection { .. },
+                PredecessorMessage::Subscriptions { .. },
+                PredecessorMessage::Subscriptions { .. },
+            ]
+        ));
+    }
 }

@@ -25,3 +25,17 @@ impl std::fmt::Debug for RuntimeFile {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_file_of_0_1_0_is_unchanged() {
+        let file = include_str!("../../../../tests/fixtures/0.1.0/home/run/gateway.json");
+        let runtime: RuntimeFile = serde_json::from_str(file).unwrap();
+        assert_eq!((runtime.pid, runtime.version.as_str()), (6084, "0.1.0"));
+        assert_eq!(runtime.origin, "http://127.0.0.1:38749");
+        assert_eq!(serde_json::to_string(&runtime).unwrap(), file);
+    }
+}

@@ -149,6 +149,17 @@ mod tests {
     }
 
     #[test]
+    fn an_id_of_0_1_0_is_unchanged() {
+        let key = SessionKey::new(*include_bytes!(
+            "../../../../tests/fixtures/0.1.0/home/data/session.key"
+        ));
+        let id = include_str!("../../../../tests/fixtures/0.1.0/session-id");
+        let session = key.verify(id).unwrap();
+        assert_eq!((session.editor.as_str(), session.client.name.as_str()), ("laptop", "wire"));
+        assert_eq!(key.sign(&session), id);
+    }
+
+    #[test]
     fn an_id_of_another_installation_is_invalid() {
         let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
         assert_eq!(SessionKey::new([2; 32]).verify(&id), None);

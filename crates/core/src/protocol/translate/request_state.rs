@@ -184,6 +184,21 @@ mod tests {
         assert!(matches!(open(&text, "claude", &back, 101), RequestStateCheck::Valid(_)));
     }
 
+    #[test]
+    fn a_request_state_of_0_1_0_is_valid() {
+        let text = include_str!("../../../../../tests/fixtures/0.1.0/request-state");
+        let key = SessionKey::new(*include_bytes!(
+            "../../../../../tests/fixtures/0.1.0/home/data/session.key"
+        ));
+        let params = Raw::of(&json!({ "name": "ask" }));
+        let request = Request::new(Id::number(1), "tools/call", Some(params));
+        let open = |now| RequestState::open(text, &key, "laptop", &request, now);
+        let RequestStateCheck::Expired(state) = open(u64::MAX) else { panic!("it was valid") };
+        assert_eq!(open(state.issued), RequestStateCheck::Valid(state.clone()));
+        assert_eq!(state.pending, Pending::Call);
+        assert_eq!(state.seal(&key), text);
+    }
+
     proptest! {
         #[test]
         fn no_altered_token_is_valid(at: prop::sample::Index, to in 32_u8..127) {
