@@ -11,7 +11,9 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::editor::Editor;
-use crate::scene::programs::{Process, built, person};
+use crate::scene::programs::Process;
+#[cfg(unix)]
+use crate::scene::programs::{built, person};
 
 /// A running gateway.
 pub struct Gateway {

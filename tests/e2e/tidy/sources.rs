@@ -12,10 +12,15 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Everything before the file's tests.
+    /// Everything before the tests at the end of the file.
     pub(super) fn before_tests(&self) -> &str {
-        let tests = ["\n#[cfg(test)]\nmod tests", "\n#[cfg(all(test,"];
-        let end = tests.iter().find_map(|tests| self.text.find(tests));
+        let is_inline = |at: &usize| {
+            let declaration = self.text[at + 1..].lines().nth(1).unwrap_or_default();
+            declaration.starts_with("mod ") && declaration.ends_with('{')
+        };
+        let starts = ["\n#[cfg(test)]", "\n#[cfg(all(test,"];
+        let tests = starts.iter().flat_map(|start| self.text.match_indices(start));
+        let end = tests.map(|(at, _)| at).filter(is_inline).min();
         &self.text[..end.unwrap_or(self.text.len())]
     }
 

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use crate::fakes::upstream::Upstream;
 use crate::gateway::Gateway;
+#[cfg(unix)]
 use crate::scene::programs::{built, evermoor};
 use crate::scene::wait::until;
 use folder::Folder;

@@ -2,7 +2,7 @@
 
 use evermoor_core::failure::{Code, Failure};
 
-use super::LISTING_LIMIT;
+use super::read_catalog::LISTING_LIMIT;
 
 pub(super) fn panicked() -> Failure {
     let what = "Evermoor hit a bug while connecting to this server.";

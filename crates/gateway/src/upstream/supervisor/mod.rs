@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
@@ -45,7 +45,7 @@ use super::{Command, Configure, KnownCatalog, LinkState, LiveConnection, Upstrea
 use crate::config::secrets::is_about_secrets;
 use crate::system::clock::ClockAndRandom;
 use crate::system::redaction;
-use failures::{being_restarted, crash_loop, panicked, restarted, slow_lists};
+use failures::{being_restarted, crash_loop, panicked, restarted};
 use keepalive::{KeepaliveProbe, ProbeResult};
 pub(super) use pause_watch::PauseWatch;
 use state_channel::PublishedState;
@@ -82,8 +82,6 @@ enum ConnectionEnd {
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 /// The longest wait between attempts to reach a local upstream while calls are held.
 const LONGEST_WAIT_IF_HELD: Duration = Duration::from_millis(150);
-/// How long reading all lists of an upstream may take.
-const LISTING_LIMIT: Duration = Duration::from_secs(10);
 /// A burst of `list_changed` notifications within this time causes one read.
 const REFRESH_DELAY: Duration = Duration::from_millis(100);
 
@@ -336,10 +334,7 @@ impl<C: Connect> Supervisor<C> {
     /// if it did.
     async fn refresh(&mut self, ready: &Arc<LiveConnection>) -> Option<Failure> {
         let known = self.published.known()?;
-        let listed =
-            timeout(LISTING_LIMIT, read_catalog::catalog(&ready.connection, &known.handshake))
-                .await;
-        match listed.unwrap_or_else(|_| Err(slow_lists())) {
+        match read_catalog::catalog(&ready.connection, &known.handshake).await {
             Ok(catalog) if catalog != known.catalog => {
                 let (handshake, transport) = (known.handshake.clone(), known.transport);
                 let known = KnownCatalog::new(handshake, catalog, transport);
@@ -476,8 +471,7 @@ impl<C: Connect> Supervisor<C> {
 /// Makes a connection and reads the catalog.
 async fn connect_and_list(connector: &mut impl Connect) -> Result<(Connected, Catalog), Failure> {
     let connected = connector.connect().await?;
-    let listing = read_catalog::catalog(&connected.connection, &connected.handshake);
-    let catalog = timeout(LISTING_LIMIT, listing).await.unwrap_or_else(|_| Err(slow_lists()))?;
+    let catalog = read_catalog::catalog(&connected.connection, &connected.handshake).await?;
     Ok((connected, catalog))
 }
 
