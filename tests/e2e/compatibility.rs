@@ -186,8 +186,8 @@ async fn the_catalog_of_0_1_0_is_served_while_the_upstream_is_down() {
 async fn an_upstream_that_was_paused_stays_paused() {
     let upgraded = Upgraded::new();
     let gateway = upgraded.gateway().await;
-    let paused = |link: &UpstreamState| matches!(link, UpstreamState::Paused { .. });
-    let seen = gateway.until("paused", |upstream| paused(&upstream.link)).await;
+    let seen = gateway.until("paused", |one| one.link != UpstreamState::Connecting).await;
+    assert!(matches!(seen.link, UpstreamState::Paused { .. }), "{seen:?}");
     assert_eq!(seen.tools, 4, "its catalog is known, too");
 }
 
@@ -235,6 +235,12 @@ async fn the_setup_of_0_1_0_is_undone_byte_for_byte() {
     let undone = upgraded.machine.set_up(&["cursor", "--undo"]).await;
     assert_eq!(undone["id"], "cursor");
     assert_eq!(upgraded.person(".cursor/mcp.json"), original(".cursor/mcp.json"));
+    // A journal that cannot be read counts as empty, and would be written without the other editor.
+    let journal = text(&upgraded.paths().data.join("setup/journal.json"));
+    let journal: serde_json::Value = serde_json::from_str(&journal).unwrap();
+    let records = journal["records"].as_array().unwrap();
+    assert_eq!(records.len(), 1, "{journal}");
+    assert_eq!(records[0]["client"], "codex");
 }
 
 #[tokio::test]

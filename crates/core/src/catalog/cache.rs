@@ -208,7 +208,7 @@ mod tests {
         let file = include_bytes!("../../../../tests/fixtures/0.1.0/home/data/catalogs/notes.json");
         let target = "pGmy93L5us9zHznCxvckzaxqio5uiOWlQwCXi5epeMk";
         let known = decode(target, &Bytes::from_static(file)).unwrap();
-        assert_eq!((known.catalog.tools.len(), known.dialect), (4, Some(Transport::Session)));
+        assert_eq!((known.catalog.tools.len(), known.transport), (4, Some(Transport::Session)));
         assert_eq!(encode(target, &known), file);
     }
 
