@@ -120,7 +120,7 @@ const FOLDERS: [(&str, &[Rule]); 2] = [
             ("config", &["api", "catalog", "policy", "preset", "security"]),
             ("failure", &["protocol"]),
             ("history", &["api", "failure"]),
-            ("import", &["config", "security"]),
+            ("import", &["catalog", "config", "security"]),
             ("lifecycle", &[]),
             ("policy", &["api", "catalog", "config", "failure", "preset", "protocol"]),
             ("preset", &["config", "failure"]),

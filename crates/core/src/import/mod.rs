@@ -8,7 +8,7 @@
 //! - `bridge`, `project`, `variables`: rewrite an entry so that it works outside its editor
 //! - `plain_secrets`: moves secrets out of an entry
 //!
-//! This module uses `config` and `security`. No other module of this crate uses it.
+//! This module uses `catalog`, `config` and `security`. No other module of this crate uses it.
 
 mod bridge;
 mod origin;

@@ -13,7 +13,7 @@
 mod failures;
 pub(crate) mod pipe;
 pub(crate) mod stderr;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

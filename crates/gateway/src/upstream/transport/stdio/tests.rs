@@ -1,5 +1,7 @@
 //! Real processes: servers written as shell scripts.
 
+#![cfg(unix)]
+
 use evermoor_core::failure::Code;
 use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::json::Raw;
