@@ -143,14 +143,14 @@ async fn the_subscriptions_and_the_log_level_of_a_session_are_restored() {
     let upgraded = Upgraded::new();
     let gateway = upgraded.gateway().await;
     gateway.until_connected("program").await;
-    let mut news = upgraded.session(&gateway).listen(None).await;
+    let mut notifications = upgraded.session(&gateway).listen(None).await;
     upgraded.program.until_executed("resources/subscribe").await;
     upgraded.program.until_executed("logging/setLevel").await;
     gateway.editor("/mcp/program").await.call("touch", &json!({})).await;
     loop {
-        let (_, told) = news.next().await.unwrap();
-        if told["method"] == "notifications/resources/updated" {
-            assert_eq!(told["params"]["uri"], "note:1");
+        let (_, notification) = notifications.next().await.unwrap();
+        if notification["method"] == "notifications/resources/updated" {
+            assert_eq!(notification["params"]["uri"], "note:1");
             break;
         }
     }

@@ -25,8 +25,8 @@ async fn a_crash_is_recognized_restarted_and_recorded() {
     assert_eq!(outage.why(), "PiecesOS crashed (SIGABRT).");
     assert!(outage.memory.is_some() && outage.uptime.is_some(), "{outage:?}");
     assert_eq!((outage.calls.held, outage.calls.answered), (1, 1));
-    let told: Vec<&str> = outage.events.iter().map(|event| event.what.as_str()).collect();
-    assert!(told.iter().any(|what| what.contains("Starting PiecesOS")), "{told:?}");
+    let events: Vec<&str> = outage.events.iter().map(|event| event.what.as_str()).collect();
+    assert!(events.iter().any(|what| what.contains("Starting PiecesOS")), "{events:?}");
     assert!(outage.end.is_some());
 }
 

@@ -36,6 +36,6 @@ async fn with_always_a_hanging_application_is_restarted() {
     let why = "Restarting PiecesOS because it stopped responding.";
     assert_eq!(steps(&restart)[0], why);
     assert!(old.has_ended() && pieces.starts() == 2);
-    let told = &incidents(&gateway).await[0].events;
-    assert!(told.iter().any(|event| event.what == why), "{told:?}");
+    let events = &incidents(&gateway).await[0].events;
+    assert!(events.iter().any(|event| event.what == why), "{events:?}");
 }

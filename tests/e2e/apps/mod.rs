@@ -97,6 +97,6 @@ fn steps(restart: &RestartProgress) -> Vec<&str> {
 
 /// The outages of PiecesOS, newest first.
 async fn incidents(gateway: &Gateway) -> Vec<Incident> {
-    let told = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
-    serde_json::from_value(told["incidents"].clone()).expect("they are outages")
+    let reply = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
+    serde_json::from_value(reply["incidents"].clone()).expect("they are outages")
 }

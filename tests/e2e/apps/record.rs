@@ -23,8 +23,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 async fn samples(gateway: &Gateway) -> Vec<ResourceSample> {
-    let told = gateway.control(Method::GET, "/api/upstreams/pieces/samples").await;
-    serde_json::from_value(told["samples"].clone()).unwrap()
+    let output = gateway.control(Method::GET, "/api/upstreams/pieces/samples").await;
+    serde_json::from_value(output["samples"].clone()).unwrap()
 }
 
 #[tokio::test]
@@ -75,13 +75,13 @@ async fn a_restart_prints_each_step_and_succeeds() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
-    let told = evermoor(&scene, &["restart", "pieces"]).await;
-    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
-    let told = text(&told.stdout);
-    let lines: Vec<&str> = told.lines().collect();
-    assert!(lines[0].ends_with(" s  A restart of PiecesOS was requested."), "{told}");
-    assert!(lines[1].ends_with(" s  Asking PiecesOS to restart itself."), "{told}");
-    assert!(lines.last().unwrap().contains(" s  PiecesOS is back after "), "{told}");
+    let output = evermoor(&scene, &["restart", "pieces"]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = text(&output.stdout);
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[0].ends_with(" s  A restart of PiecesOS was requested."), "{output}");
+    assert!(lines[1].ends_with(" s  Asking PiecesOS to restart itself."), "{output}");
+    assert!(lines.last().unwrap().contains(" s  PiecesOS is back after "), "{output}");
     assert_eq!(pieces.starts(), 2);
 }
 
@@ -92,9 +92,9 @@ async fn a_failed_restart_exits_with_1_and_says_what_to_do() {
     pieces.uninstall();
     let gateway = gateway(&scene, &pieces, "").await;
     gateway.until_down("pieces").await;
-    let told = evermoor(&scene, &["restart", "pieces"]).await;
-    assert_eq!(told.status.code(), Some(1), "{}", text(&told.stdout));
-    let said = text(&told.stderr);
+    let output = evermoor(&scene, &["restart", "pieces"]).await;
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
     assert!(said.contains("Start PiecesOS yourself"), "{said}");
 }
 

@@ -108,11 +108,11 @@ async fn an_idle_gateway_stops_at_once() {
     let mut gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let wire = Wire::to(&gateway, "/mcp/notes").initialized("2025-11-25", json!({})).await;
-    let mut news = wire.listen(None).await;
+    let mut notifications = wire.listen(None).await;
     let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
     let began = tokio::time::Instant::now();
     rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
-    assert!(news.next().await.is_none(), "a stream of news is no call");
+    assert!(notifications.next().await.is_none(), "a stream of news is no call");
     assert!(gateway.process.ended().await.success());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -90,10 +90,10 @@ async fn notifications_from_an_editors_own_process_reach_no_other_editor() {
     }
     one.post(&call(4, "touch", "")).await;
     other.post(&call(5, "log", "of the other")).await;
-    let (_, told) = ones.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/resources/updated");
-    let (_, told) = others.next().await.unwrap();
-    assert_eq!(told["params"]["data"], "of the other", "and nothing of the first one's");
+    let (_, notification) = ones.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/resources/updated");
+    let (_, notification) = others.next().await.unwrap();
+    assert_eq!(notification["params"]["data"], "of the other", "and nothing of the first one's");
 }
 
 #[tokio::test]
@@ -157,8 +157,8 @@ async fn a_subscription_survives_a_gateway_restart() {
     let gateway = Gateway::start(&scene.home()).await;
     gateway.until_connected("notes").await;
     let wire = wire.at(&gateway, "/mcp/notes");
-    let mut news = wire.listen(Some("n.00000000.1")).await;
+    let mut notifications = wire.listen(Some("n.00000000.1")).await;
     wire.post(&call(4, "touch", "")).await;
-    while news.next().await.unwrap().1["method"] != "notifications/resources/updated" {}
+    while notifications.next().await.unwrap().1["method"] != "notifications/resources/updated" {}
     assert!(program.ledger.executions("resources/subscribe") > 1);
 }

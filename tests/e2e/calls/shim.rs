@@ -138,12 +138,12 @@ async fn it_exits_at_end_of_input_or_on_a_signal_even_during_a_call() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let began = Instant::now();
-    for (number, told) in [(1, false), (2, true)] {
+    for (number, notified) in [(1, false), (2, true)] {
         let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
         let nonce = format!("for ever {number}");
         shim.send(&call(1, "hang", &nonce)).await;
         upstream.until_executed(&nonce).await;
-        if told {
+        if notified {
             terminate(shim.process.pid());
             assert!(shim.process.ended().await.success());
         } else {

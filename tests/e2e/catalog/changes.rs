@@ -45,8 +45,8 @@ async fn a_changed_list_is_announced_to_affected_editors_only_without_reconnecti
 
     let hiding = "[editors.cursor]\ntools.deny = [\"notes__mirror\"]\n";
     library.change("", hiding);
-    for news in [&mut all, &mut notes, &mut events, &mut newer] {
-        assert_eq!(told(news).await, TOOLS);
+    for notifications in [&mut all, &mut notes, &mut events, &mut newer] {
+        assert_eq!(next_method(notifications).await, TOOLS);
     }
     let after = gateway.until_status(|status| shown(status, "cursor") == 7).await;
     assert_eq!(shown(&after, "zed"), 8);
@@ -54,14 +54,18 @@ async fn a_changed_list_is_announced_to_affected_editors_only_without_reconnecti
 
     // The next change is the first that the others are notified of.
     library.change("prompts.deny = [\"secret_one\"]", hiding);
-    for news in [&mut another, &mut newer_of_another, &mut all, &mut notes] {
-        assert_eq!(told(news).await, PROMPTS);
+    for notifications in [&mut another, &mut newer_of_another, &mut all, &mut notes] {
+        assert_eq!(next_method(notifications).await, PROMPTS);
     }
     library.change(
         "prompts.deny = [\"secret_one\"]",
         "[editors.cursor]\nupstreams.deny = [\"files\"]\n",
     );
-    assert_eq!(told(&mut files).await, PROMPTS, "the first that it hears is that it sees nothing");
+    assert_eq!(
+        next_method(&mut files).await,
+        PROMPTS,
+        "the first that it hears is that it sees nothing"
+    );
     let after = gateway.until_status(|status| shown(status, "cursor") == 4).await;
     for name in ["notes", "files"] {
         assert_eq!(since(&after, name), since(&before, name));
@@ -81,13 +85,13 @@ async fn a_new_tool_is_not_announced_to_editors_it_is_hidden_from() {
     library.gateway.until_down("files").await;
     // It comes back without its prompts and resources, which every editor is notified of.
     library.files.start_again_with(&["extra"]).await;
-    assert_eq!(told(&mut blind).await, PROMPTS);
-    assert_eq!(told(&mut seeing).await, PROMPTS);
-    assert_eq!(told(&mut seeing).await, "notifications/resources/list_changed");
-    assert_eq!(told(&mut seeing).await, TOOLS);
-    assert_eq!(told(&mut blind).await, "notifications/resources/list_changed");
+    assert_eq!(next_method(&mut blind).await, PROMPTS);
+    assert_eq!(next_method(&mut seeing).await, PROMPTS);
+    assert_eq!(next_method(&mut seeing).await, "notifications/resources/list_changed");
+    assert_eq!(next_method(&mut seeing).await, TOOLS);
+    assert_eq!(next_method(&mut blind).await, "notifications/resources/list_changed");
     library.change("", "");
-    assert_eq!(told(&mut blind).await, TOOLS, "now it sees the tool");
+    assert_eq!(next_method(&mut blind).await, TOOLS, "now it sees the tool");
     let all = library.session("/mcp", &cursor).await;
     assert!(listed(&all, "tools/list").await.contains(&"files__extra".to_owned()));
 }
@@ -97,9 +101,9 @@ async fn an_upstream_disappears_when_it_is_turned_off_and_returns_when_it_is_tur
     let library = Library::open("", "").await;
     let token = library.gateway.token();
     let all = library.session("/mcp", &token).await;
-    let mut news = all.listen(None).await;
+    let mut notifications = all.listen(None).await;
     library.change("enabled = false", "");
-    assert_eq!(told(&mut news).await, PROMPTS);
+    assert_eq!(next_method(&mut notifications).await, PROMPTS);
     let status = library.gateway.until_status(|status| status.upstreams[1].is_off()).await;
     assert_eq!(status.sentence, "files is connected");
     assert!(listed(&all, "tools/list").await.iter().all(|name| name.starts_with("files__")));
@@ -128,9 +132,9 @@ async fn adding_an_upstream_with_a_cached_catalog_is_announced() {
     evermoor_tests::gateway::written(&remembered, b"").await;
     library.change("enabled = false", "");
     library.gateway.until_status(|status| status.upstreams[1].is_off()).await;
-    let mut news = all.listen(None).await;
+    let mut notifications = all.listen(None).await;
     library.change("", "");
-    assert_eq!(told(&mut news).await, PROMPTS);
+    assert_eq!(next_method(&mut notifications).await, PROMPTS);
 }
 
 #[tokio::test]

@@ -118,13 +118,13 @@ async fn listen_newer(library: &Library, path: &str, token: &str) -> Events {
     let params = json!({ "notifications": wanted });
     let (wire, message) = library.wire(path, token).stating(5, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut news = Events::of(wire.send(Method::POST, Some(&message), both).await);
-    news.next().await.expect("it is acknowledged");
-    news
+    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    notifications.next().await.expect("it is acknowledged");
+    notifications
 }
 
 /// The method of the next notification.
-async fn told(news: &mut Events) -> String {
-    let (_, told) = news.next().await.expect("the stream goes on");
-    told["method"].as_str().expect("news have a method").to_owned()
+async fn next_method(notifications: &mut Events) -> String {
+    let (_, notification) = notifications.next().await.expect("the stream goes on");
+    notification["method"].as_str().expect("a notification has a method").to_owned()
 }

@@ -39,10 +39,10 @@ async fn changes_of_an_upstream_are_in_the_log() {
     let none = evermoor(&scene.home(), &["logs", "nobody"]).await;
     assert!(text(&none.stderr).contains("has no lines about `nobody`"));
 
-    let told = gateway.control(Method::GET, "/api/logs?upstream=notes&lines=500").await;
-    let told: Vec<LogLine> = serde_json::from_value(told["lines"].clone()).unwrap();
-    assert!(told.iter().any(|line| line.text.starts_with("upstream down")));
-    assert!(told.iter().all(|line| line.upstream.as_deref() == Some("notes")));
+    let lines = gateway.control(Method::GET, "/api/logs?upstream=notes&lines=500").await;
+    let lines: Vec<LogLine> = serde_json::from_value(lines["lines"].clone()).unwrap();
+    assert!(lines.iter().any(|line| line.text.starts_with("upstream down")));
+    assert!(lines.iter().all(|line| line.upstream.as_deref() == Some("notes")));
 }
 
 #[tokio::test]
@@ -82,6 +82,6 @@ async fn no_secret_gets_into_the_log() {
     until_logged(&scene, "api_key=[removed]").await;
     let log = std::fs::read_to_string(file(&scene)).unwrap();
     assert!(!log.contains(CANARY), "{log}");
-    let told = gateway.control(Method::GET, "/api/logs").await.to_string();
-    assert!(!told.contains(CANARY), "{told}");
+    let lines = gateway.control(Method::GET, "/api/logs").await.to_string();
+    assert!(!lines.contains(CANARY), "{lines}");
 }

@@ -23,7 +23,7 @@ async fn followed(gateway: &Gateway) -> Events {
 }
 
 /// The next call on the live stream.
-async fn told(events: &mut Events) -> RecentCall {
+async fn next_call(events: &mut Events) -> RecentCall {
     loop {
         let (_, event) = events.next().await.unwrap();
         if event["outcome"].is_string() {
@@ -78,14 +78,14 @@ async fn calls_are_streamed_as_they_end_with_the_time_they_were_held() {
     let mut events = followed(&gateway).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "quick" })).await;
-    let quick = told(&mut events).await;
+    let quick = next_call(&mut events).await;
     assert_eq!((quick.outcome, quick.held_ms), (CallOutcome::Ok, 0));
     upstream.kill().await;
     gateway.until_down("notes").await;
     let held = editor.attempt("record", "held");
     let (answer, ()) = tokio::join!(held, upstream.start_again());
     assert_eq!(answer.text, "held");
-    let held = told(&mut events).await;
+    let held = next_call(&mut events).await;
     assert_eq!(held.outcome, CallOutcome::Ok);
     assert!(held.held_ms > 0 && held.held_ms <= held.ms, "{held:?}");
     assert_eq!(held.number, quick.number + 1);
@@ -106,7 +106,7 @@ async fn lost_unsent_and_cancelled_calls_are_listed_as_such() {
         _ = hanging => panic!("it hangs"),
         () = upstream.until_executed("cancelled") => {}
     }
-    let cancelled = told(&mut events).await;
+    let cancelled = next_call(&mut events).await;
     assert_eq!((cancelled.outcome, cancelled.tool.as_str()), (CallOutcome::Cancelled, "hang"));
     let mut editor = gateway.editor("/mcp/notes").await;
     let losing = editor.attempt("hang", "lost");
@@ -115,10 +115,10 @@ async fn lost_unsent_and_cancelled_calls_are_listed_as_such() {
         upstream.kill().await;
     };
     tokio::join!(losing, killing);
-    assert_eq!(told(&mut events).await.outcome, CallOutcome::Unknown);
+    assert_eq!(next_call(&mut events).await.outcome, CallOutcome::Unknown);
     gateway.until_down("notes").await;
     editor.attempt("record", "not sent").await;
-    assert_eq!(told(&mut events).await.outcome, CallOutcome::NotSent);
+    assert_eq!(next_call(&mut events).await.outcome, CallOutcome::NotSent);
     let none: Vec<Value> = vec![];
     let elsewhere = gateway.control(Method::GET, "/api/activity?upstream=nobody").await;
     assert_eq!(elsewhere["calls"], json!(none));

@@ -22,12 +22,12 @@ async fn an_upstream_that_comes_back_with_other_tools_is_announced() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let all = Wire::to(&gateway, "/mcp").initialized(LATEST, json!({})).await;
-    let mut news = all.listen(None).await;
+    let mut notifications = all.listen(None).await;
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
-    let (id, told) = news.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let (id, notification) = notifications.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
     assert!(id.is_some(), "an event by which the stream can be taken up");
     let listed = all.post(&request(1, "tools/list", json!({}))).await;
     let names = listed.last()["result"]["tools"].to_string();
@@ -42,7 +42,7 @@ async fn an_upstream_that_comes_back_unchanged_is_not_announced() {
     gateway.until_connected("notes").await;
     gateway.until_connected("files").await;
     let all = Wire::to(&gateway, "/mcp").initialized(LATEST, json!({})).await;
-    let mut news = all.listen(None).await;
+    let mut notifications = all.listen(None).await;
     notes.kill().await;
     gateway.until_down("notes").await;
     notes.start_again().await;
@@ -51,7 +51,7 @@ async fn an_upstream_that_comes_back_unchanged_is_not_announced() {
     gateway.until_down("files").await;
     files.start_again_with(&["extra"]).await;
     // The first notification is about `files`: the list of `notes` is unchanged.
-    news.next().await.unwrap();
+    notifications.next().await.unwrap();
     let listed = all.post(&request(1, "tools/list", json!({}))).await;
     assert!(listed.last()["result"]["tools"].to_string().contains("files__extra"));
 }
@@ -69,9 +69,12 @@ async fn a_notification_stream_resumes_at_the_next_gateway() {
     gateway.until_connected("notes").await;
     // The new gateway may have another address; the session is the same.
     let wire = wire.at(&gateway, "/mcp/notes");
-    let mut news = wire.listen(Some("n.00000000.7")).await;
-    let (_, told) = news.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed", "look at everything again");
+    let mut notifications = wire.listen(Some("n.00000000.7")).await;
+    let (_, notification) = notifications.next().await.unwrap();
+    assert_eq!(
+        notification["method"], "notifications/tools/list_changed",
+        "look at everything again"
+    );
     let answer = wire.post(&call(1, "record", "after")).await;
     assert_eq!(answer.last()["result"]["content"][0]["text"], "after");
 }
@@ -217,7 +220,11 @@ async fn a_call_stream_carries_no_log_messages_that_its_editor_did_not_ask_for()
         wire.post(&request(1, "logging/setLevel", json!({ "level": level }))).await;
         let answer = wire.post(&call(2, "test_tool_with_logging", "")).await;
         assert_eq!(answer.last()["result"]["content"][0]["text"], "Logged.");
-        answer.messages.iter().filter(|(_, told)| told["method"] == "notifications/message").count()
+        answer
+            .messages
+            .iter()
+            .filter(|(_, notification)| notification["method"] == "notifications/message")
+            .count()
     };
     // The upstream serves both, so it gets the more detailed of the two levels.
     assert_eq!(logs("debug").await, 3);

@@ -43,8 +43,8 @@ async fn a_2024_11_05_editor_works_and_gets_notifications_on_its_stream() {
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
-    let told = events.next().await.unwrap().1;
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let notification = events.next().await.unwrap().1;
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
 }
 
 #[tokio::test]

@@ -79,16 +79,16 @@ async fn a_subscription_gets_what_it_asked_for_until_it_ends() {
     let (wire, message) =
         Wire::to(&gateway, "/mcp/notes").stating(5, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut news = Events::of(wire.send(Method::POST, Some(&message), both).await);
-    let (_, first) = news.next().await.unwrap();
+    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let (_, first) = notifications.next().await.unwrap();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(first["params"]["notifications"], json!({ "toolsListChanged": true }));
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
-    let (_, told) = news.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 5);
+    let (_, notification) = notifications.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
+    assert_eq!(notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 5);
 }
 
 #[tokio::test]

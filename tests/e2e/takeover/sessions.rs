@@ -17,22 +17,22 @@ async fn a_session_continues_with_its_subscriptions() {
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
     let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
     assert!(wire.post(&wish).await.last()["result"].is_object());
-    let mut news = wire.listen(None).await;
+    let mut notifications = wire.listen(None).await;
     let new = Gateway::take_over(&scene.home()).await;
-    assert!(news.next().await.is_none(), "the stream ends, so that another is opened");
+    assert!(notifications.next().await.is_none(), "the stream ends, so that another is opened");
     assert!(old.process.ended().await.success());
 
     // The stream has no event to resume from, so everything may have changed.
-    let mut news = wire.listen(None).await;
-    let mut told = Vec::new();
+    let mut notifications = wire.listen(None).await;
+    let mut methods = Vec::new();
     for _ in 0..4 {
-        told.push(news.next().await.unwrap().1["method"].clone());
+        methods.push(notifications.next().await.unwrap().1["method"].clone());
     }
-    assert_eq!(told[3], "notifications/resources/updated", "{told:?}");
+    assert_eq!(methods[3], "notifications/resources/updated", "{methods:?}");
     program.until_executed_times("resources/subscribe", 2).await;
     let mut other = new.editor("/mcp/notes").await;
     other.call("touch", &json!({})).await;
-    let (_, updated) = news.next().await.unwrap();
+    let (_, updated) = notifications.next().await.unwrap();
     assert_eq!(updated["params"]["uri"], "note:1");
 }
 
@@ -62,12 +62,12 @@ async fn a_subscription_confirmed_during_a_takeover_is_kept_by_the_new_gateway()
     let call = json!({ "nonce": "busy" });
     let (_, new) = tokio::join!(busy.call("wait", &call), takeover);
     assert!(old.process.ended().await.success());
-    let mut news = wire.listen(None).await;
+    let mut notifications = wire.listen(None).await;
     program.until_executed_times("resources/subscribe", 2).await;
     new.editor("/mcp/notes").await.call("touch", &json!({})).await;
     loop {
-        let (_, told) = news.next().await.unwrap();
-        if told["method"] == "notifications/resources/updated" {
+        let (_, notification) = notifications.next().await.unwrap();
+        if notification["method"] == "notifications/resources/updated" {
             break;
         }
     }
@@ -84,19 +84,19 @@ async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
     let open = async || {
         let both = "application/json, text/event-stream";
         let answer = wire.send(reqwest::Method::POST, Some(&message), both).await;
-        let mut news = evermoor_tests::editor::wire::Events::of(answer);
-        assert!(news.next().await.is_some(), "it is acknowledged");
-        news
+        let mut notifications = evermoor_tests::editor::wire::Events::of(answer);
+        assert!(notifications.next().await.is_some(), "it is acknowledged");
+        notifications
     };
-    let mut news = open().await;
+    let mut notifications = open().await;
     let new = Gateway::take_over(&scene.home()).await;
-    assert!(news.next().await.is_none());
+    assert!(notifications.next().await.is_none());
     assert!(old.process.ended().await.success());
-    let mut news = open().await;
+    let mut notifications = open().await;
     upstream.kill().await;
     new.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
-    assert_eq!(news.next().await.unwrap().1["method"], "notifications/tools/list_changed");
+    assert_eq!(notifications.next().await.unwrap().1["method"], "notifications/tools/list_changed");
 }
 
 #[tokio::test]

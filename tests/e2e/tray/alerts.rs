@@ -36,20 +36,20 @@ async fn a_killed_application_is_reported_and_restarted_with_the_button_and_a_he
     let arguments = json!({ "summary": "held" });
     let call = editor.call("create_pieces_memory", &arguments);
     let restarting = async {
-        let told = notifications.until("PiecesOS quit unexpectedly").await;
-        assert_eq!(told.body, "Your editors keep working without it. Restart it now?");
+        let shown = notifications.until("PiecesOS quit unexpectedly").await;
+        assert_eq!(shown.body, "Your editors keep working without it. Restart it now?");
         assert_eq!(
-            (told.buttons.as_slice(), told.quiet),
+            (shown.buttons.as_slice(), shown.quiet),
             (&["Restart", "Details"].map(String::from)[..], false)
         );
-        notifications.press(&told, "Restart").await;
-        told
+        notifications.press(&shown, "Restart").await;
+        shown
     };
-    let (answer, told) = tokio::join!(call, restarting);
+    let (answer, shown) = tokio::join!(call, restarting);
     assert_eq!(answer["content"][0]["text"], "held");
     assert_eq!((pieces.ledger.executions("held"), pieces.starts()), (1, 2));
     let back = notifications.until("PiecesOS is back").await;
-    assert_eq!((back.number, back.replaced, back.quiet), (told.number, true, true));
+    assert_eq!((back.number, back.replaced, back.quiet), (shown.number, true, true));
     assert_eq!(notifications.titles().len(), 2);
 }
 
@@ -69,12 +69,12 @@ async fn a_persons_own_actions_in_the_menu_cause_no_notification() {
     tray.click("Restart notes").await;
     gateway.until_down("notes").await;
     other.kill().await;
-    let told = notifications.until("other is not running").await;
-    assert_eq!(told.buttons, ["Details"], "nobody can restart what somebody else runs");
+    let shown = notifications.until("other is not running").await;
+    assert_eq!(shown.buttons, ["Details"], "nobody can restart what somebody else runs");
     assert_eq!(notifications.titles(), ["other is not running"]);
     tray.click("Quit Evermoor").await;
     assert!(app.ended().await.success());
-    notifications.until_closed(&told).await;
+    notifications.until_closed(&shown).await;
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn without_support_for_buttons_a_click_opens_the_dashboard() {
     assert!(!app.has_window());
 
     notes.kill().await;
-    let told = notifications.until("notes is not running").await;
-    assert!(told.buttons.is_empty());
-    notifications.click(&told).await;
+    let shown = notifications.until("notes is not running").await;
+    assert!(shown.buttons.is_empty());
+    notifications.click(&shown).await;
     app.until_window().await;
 }
 

@@ -32,8 +32,8 @@ async fn a_desktop_without_a_tray_gets_the_window_and_one_hint() {
     let desktop = Desktop::without_tray().await;
     let app = launch_with(&desktop, &scene, &[], &[]);
     app.until_window().await;
-    let told = scene.home().join("data/no-tray-told");
-    until("somebody is told", || told.exists()).await;
+    let marker = scene.home().join("data/no-tray-told");
+    until("somebody is told", || marker.exists()).await;
 }
 
 #[tokio::test]

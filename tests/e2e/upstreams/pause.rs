@@ -37,11 +37,11 @@ async fn a_call_to_a_paused_upstream_is_refused_at_once_and_its_tools_stay() {
     assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
     until_paused(&gateway, "notes").await;
     let mut editor = gateway.editor("/mcp/notes").await;
-    let told = editor.attempt("record", "a").await;
-    assert_eq!(told.verdict, paused());
-    assert!(told.text.contains("the user paused it"), "{}", told.text);
-    assert!(told.text.contains("`evermoor resume notes`"), "{}", told.text);
-    assert_eq!(told.details["heldMs"], 0);
+    let answer = editor.attempt("record", "a").await;
+    assert_eq!(answer.verdict, paused());
+    assert!(answer.text.contains("the user paused it"), "{}", answer.text);
+    assert!(answer.text.contains("`evermoor resume notes`"), "{}", answer.text);
+    assert_eq!(answer.details["heldMs"], 0);
     for path in ["/mcp/notes", "/mcp"] {
         let tools = gateway.editor(path).await.ask("tools/list", &json!({})).await;
         assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
@@ -93,8 +93,8 @@ async fn a_pause_outlives_the_gateway() {
     let gateway = scene.gateway(&[&notes, &other]).await;
     gateway.until_connected("other").await;
     until_paused(&gateway, "notes").await;
-    let told = gateway.editor("/mcp/notes").await.attempt("record", "a").await;
-    assert_eq!(told.verdict, paused());
+    let answer = gateway.editor("/mcp/notes").await.attempt("record", "a").await;
+    assert_eq!(answer.verdict, paused());
     let tools = gateway.editor("/mcp").await.ask("tools/list", &json!({})).await;
     assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
     assert_eq!(notes.asked("initialize").await, asked);

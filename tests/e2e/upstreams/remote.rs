@@ -86,15 +86,18 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_authority_is
     remote.works(&gateway, "trusted").await;
     let unknown = gateway.until_down("unknown").await;
     assert_eq!(unknown.word(), "Not trusted");
-    let told = failure(&unknown);
-    assert!(told.what.contains("certificate") && told.remedy.contains("`ca_file`"), "{told}");
+    let reason = failure(&unknown);
+    assert!(reason.what.contains("certificate") && reason.remedy.contains("`ca_file`"), "{reason}");
     for (name, file, says) in
         [("missing", &missing, "cannot be read"), ("nonsense", &no_pem, "no certificate")]
     {
         let down = gateway.until_down(name).await;
         assert_eq!(down.word(), "Misconfigured");
-        let told = failure(&down);
-        assert!(told.what.contains(file.to_str().unwrap()) && told.what.contains(says), "{told}");
+        let reason = failure(&down);
+        assert!(
+            reason.what.contains(file.to_str().unwrap()) && reason.what.contains(says),
+            "{reason}"
+        );
     }
     std::fs::write(&missing, &remote.pem).unwrap();
     gateway.until_connected("missing").await;
@@ -160,8 +163,8 @@ async fn an_unreachable_proxy_is_named_as_the_cause() {
     let named = format!("proxy = \"http://{closed}\"");
     let gateway = remote.gateway(&remote.far_away(&named), &[]).await;
     let down = gateway.until_down("notes").await;
-    let told = failure(&down);
-    assert!(told.what.contains("proxy") && told.remedy.contains("`proxy`"), "{told}");
+    let reason = failure(&down);
+    assert!(reason.what.contains("proxy") && reason.remedy.contains("`proxy`"), "{reason}");
 }
 
 #[tokio::test]
@@ -190,8 +193,8 @@ async fn a_redirect_is_followed_only_to_the_same_server() {
     gateway.until_connected("notes").await;
     remote.works(&gateway, "moved").await;
     let down = gateway.until_down("away").await;
-    let told = failure(&down);
-    assert!(told.what.contains(&format!("redirects to 127.0.0.1:{port}")), "{told}");
+    let reason = failure(&down);
+    assert!(reason.what.contains(&format!("redirects to 127.0.0.1:{port}")), "{reason}");
     let nobody = std::future::poll_fn(|context| match other.poll_accept(context) {
         std::task::Poll::Ready(_) => std::task::Poll::Ready(false),
         std::task::Poll::Pending => std::task::Poll::Ready(true),

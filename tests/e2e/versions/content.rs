@@ -9,8 +9,8 @@ use super::fixture::{NEW, OLD, World, call};
 
 #[tokio::test]
 async fn every_editor_can_read_what_a_newer_server_returns() {
-    for spoken in [NEW, OLD] {
-        let world = World::new(spoken, Transport::Http).await;
+    for protocol_version in [NEW, OLD] {
+        let world = World::new(protocol_version, Transport::Http).await;
         for revision in SessionVersion::ALL {
             let wire = world.older(revision, json!({})).await;
             let result = call(&wire, "content").await["result"].clone();
@@ -18,12 +18,12 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
             let wanted = match revision {
                 SessionVersion::V2024_11_05 => vec!["text", "text", "text"],
                 SessionVersion::V2025_03_26 => vec!["text", "audio", "text"],
-                _ if spoken == NEW => vec!["resource_link", "audio", "text"],
+                _ if protocol_version == NEW => vec!["resource_link", "audio", "text"],
                 // An editor of the server's version gets exactly what the server sent.
                 SessionVersion::V2025_06_18 => vec!["resource_link", "audio", "text"],
                 SessionVersion::V2025_11_25 => vec!["resource_link", "audio"],
             };
-            assert_eq!(kinds, wanted, "{spoken:?} to {revision:?}");
+            assert_eq!(kinds, wanted, "{protocol_version:?} to {revision:?}");
             assert_eq!(result["structuredContent"], json!({ "a": 1 }));
             assert_eq!(result.get("resultType"), None);
         }

@@ -24,9 +24,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn new(spoken: ProtocolVersion, transport: Transport) -> Self {
+    pub(crate) async fn new(protocol_version: ProtocolVersion, transport: Transport) -> Self {
         let scene = Scene::new();
-        let upstream = Upstream::start(&scene, "era", spoken, transport).await;
+        let upstream = Upstream::start(&scene, "era", protocol_version, transport).await;
         let gateway = scene.gateway_of("", &upstream.entry()).await;
         gateway.until_connected("era").await;
         Self { scene, upstream, gateway }
@@ -65,8 +65,8 @@ pub(crate) async fn converse(
     let sent = request(id, message.0, message.1);
     let mut events = Events::of(wire.send(Method::POST, Some(&sent), both).await);
     let (_, asked) = events.next().await.expect("a question");
-    let told = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
-    wire.post(&told).await;
+    let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
+    wire.post(&reply).await;
     let (_, last) = events.next().await.expect("an answer");
     (asked, last)
 }

@@ -31,12 +31,12 @@ async fn needed(world: &World, tool: &str) -> Value {
 
 #[tokio::test]
 async fn a_request_of_an_older_server_becomes_required_input_of_the_same_call() {
-    for (spoken, transport) in [
+    for (protocol_version, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (ProtocolVersion::Session(SessionVersion::V2025_06_18), Transport::Http),
         (OLD, Transport::Stdio),
     ] {
-        let world = World::new(spoken, transport).await;
+        let world = World::new(protocol_version, transport).await;
         for (tool, method, answer) in [
             (
                 "ask",

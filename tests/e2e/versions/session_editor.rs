@@ -92,15 +92,19 @@ async fn one_stream_serves_the_subscriptions_of_all_editors() {
         other.post(&wish("resources/subscribe", "note:2")).await;
         ledger.until_executed("listens [\"note:1\",\"note:2\"]").await;
         call(&one, "touch").await;
-        let (_, told) = heard.next().await.unwrap();
-        assert_eq!(told["method"], "notifications/resources/updated");
-        assert_eq!(told["params"], json!({ "uri": "note:1" }), "without the number of our stream");
+        let (_, notification) = heard.next().await.unwrap();
+        assert_eq!(notification["method"], "notifications/resources/updated");
+        assert_eq!(
+            notification["params"],
+            json!({ "uri": "note:1" }),
+            "without the number of our stream"
+        );
         call(&one, "grow").await;
-        for news in [&mut heard, &mut none] {
+        for notifications in [&mut heard, &mut none] {
             // Changes made while one stream replaced the other may arrive on both.
-            let mut told = json!({});
-            while told["method"] != "notifications/tools/list_changed" {
-                told = news.next().await.unwrap().1;
+            let mut notification = json!({});
+            while notification["method"] != "notifications/tools/list_changed" {
+                notification = notifications.next().await.unwrap().1;
             }
         }
     }
@@ -133,15 +137,15 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
             wire.post(&request(1, "tools/call", json!({ "name": "log" }))).await.messages.len(),
             1
         );
-        let mut news = wire.listen(None).await;
+        let mut notifications = wire.listen(None).await;
         wire.post(&request(2, "logging/setLevel", json!({ "level": "info" }))).await;
-        let told = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
-        let told = match transport {
-            Transport::Http | Transport::Sse => told.messages[0].1.clone(),
+        let answer = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
+        let notification = match transport {
+            Transport::Http | Transport::Sse => answer.messages[0].1.clone(),
             // Over stdio, notifications do not say which subscription they belong to.
-            Transport::Stdio => news.next().await.unwrap().1,
+            Transport::Stdio => notifications.next().await.unwrap().1,
         };
-        assert_eq!(told["method"], "notifications/message");
+        assert_eq!(notification["method"], "notifications/message");
     }
 }
 

@@ -14,16 +14,16 @@ const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 #[tokio::test]
 async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them() {
-    for (spoken, transport) in [
+    for (protocol_version, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (ProtocolVersion::Session(SessionVersion::V2025_03_26), Transport::Http),
         (OLD, Transport::Stdio),
     ] {
-        let world = World::new(spoken, transport).await;
+        let world = World::new(protocol_version, transport).await;
         let wire = world.newer();
         let answer = wire.newer(1, "tools/call", json!({ "name": "seen" })).await.last().clone();
         let seen: Value = serde_json::from_str(text(&answer)).unwrap();
-        assert_eq!(seen["params"], json!({ "name": "seen" }), "{spoken:?}");
+        assert_eq!(seen["params"], json!({ "name": "seen" }), "{protocol_version:?}");
         assert_eq!(seen["headers"].get("mcp-method"), None);
         assert_eq!(answer["result"]["resultType"], "complete");
         for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
@@ -40,7 +40,7 @@ async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them
         let complete =
             json!({ "ref": reference, "argument": argument, "context": { "arguments": {} } });
         let completed = wire.newer(5, "completion/complete", complete).await;
-        let known = if spoken == OLD { "context" } else { "no context" };
+        let known = if protocol_version == OLD { "context" } else { "no context" };
         assert_eq!(completed.last()["result"]["completion"]["values"][0], known);
         let vendor = wire.newer(6, "vendor/echo", json!({ "x": 1 })).await.last().clone();
         assert_eq!(
@@ -65,9 +65,9 @@ async fn log_messages_arrive_only_on_the_call_that_asked_for_them() {
             (wire, message)
         };
         let (wire, message) = log(Some("info"));
-        let told = wire.post(&message).await;
-        assert_eq!(told.messages.len(), 2, "{transport:?}: {told:?}");
-        assert_eq!(told.messages[0].1["method"], "notifications/message");
+        let answer = wire.post(&message).await;
+        assert_eq!(answer.messages.len(), 2, "{transport:?}: {answer:?}");
+        assert_eq!(answer.messages[0].1["method"], "notifications/message");
         let (wire, message) = log(Some("error"));
         assert_eq!(wire.post(&message).await.messages.len(), 1);
         let (wire, message) = log(None);
@@ -78,12 +78,12 @@ async fn log_messages_arrive_only_on_the_call_that_asked_for_them() {
 
 #[tokio::test]
 async fn disconnecting_cancels_at_an_older_server_over_every_transport() {
-    for (spoken, transport) in [
+    for (protocol_version, transport) in [
         (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (OLD, Transport::Http),
         (OLD, Transport::Stdio),
     ] {
-        let world = World::new(spoken, transport).await;
+        let world = World::new(protocol_version, transport).await;
         let params = json!({ "name": "wait", "arguments": { "nonce": "w" } });
         let (wire, message) = world.newer().stating(1, "tools/call", params);
         let mut hanging_up = JoinSet::new();
@@ -101,16 +101,19 @@ async fn a_subscription_to_an_older_server_survives_its_death() {
     let params = json!({ "notifications": wanted });
     let (wire, message) = world.newer().stating(9, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut news = Events::of(wire.send(Method::POST, Some(&message), both).await);
-    let (_, first) = news.next().await.unwrap();
+    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let (_, first) = notifications.next().await.unwrap();
     assert_eq!(first["params"]["notifications"], wanted);
     let ledger = world.upstream.ledger.clone();
     ledger.until_executed("resources/subscribe note:1").await;
     for life in [1, 2] {
         world.newer().newer(1, "tools/call", json!({ "name": "touch" })).await;
-        let (_, told) = news.next().await.unwrap();
-        assert_eq!(told["method"], "notifications/resources/updated", "in life {life}: {told}");
-        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+        let (_, notification) = notifications.next().await.unwrap();
+        assert_eq!(
+            notification["method"], "notifications/resources/updated",
+            "in life {life}: {notification}"
+        );
+        assert_eq!(notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
         if life == 1 {
             world.upstream.kill().await;
             world.gateway.until_down("era").await;
@@ -119,6 +122,6 @@ async fn a_subscription_to_an_older_server_survives_its_death() {
         }
     }
     world.newer().newer(1, "tools/call", json!({ "name": "grow" })).await;
-    let (_, told) = news.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let (_, notification) = notifications.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
 }

@@ -141,8 +141,8 @@ async fn a_task_that_an_older_editor_cancels_is_cancelled() {
     params["task"] = json!({});
     let made = wire.post(&request(2, "tools/call", params)).await.last()["result"].clone();
     let about = json!({ "taskId": made["task"]["taskId"] });
-    let told = wire.post(&request(3, "tasks/cancel", about)).await.last().clone();
-    assert_eq!(told["result"]["status"], "cancelled", "{told}");
+    let reply = wire.post(&request(3, "tasks/cancel", about)).await.last().clone();
+    assert_eq!(reply["result"]["status"], "cancelled", "{reply}");
     assert_eq!(world.upstream.ledger.executions("cancelled n"), 1);
 }
 
@@ -161,8 +161,8 @@ async fn a_call_that_a_newer_server_answers_directly_is_a_completed_task_for_an_
 
 #[tokio::test]
 async fn tasks_are_not_offered_on_the_combined_path() {
-    for spoken in [NEW, OLD] {
-        let world = World::new(spoken, Transport::Http).await;
+    for protocol_version in [NEW, OLD] {
+        let world = World::new(protocol_version, Transport::Http).await;
         let wire = Wire::to(&world.gateway, "/mcp");
         let done = newer(&wire, "tools/call", slow("era__slow", "n")).await;
         assert_eq!(text(&done), "n", "{done}");

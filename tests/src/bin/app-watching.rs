@@ -70,9 +70,9 @@ async fn crashed(rounds: u64) {
             pieces.newest().tell_last(Fault::Abort).await;
             let (at, ended) = (clock::unix_millis(), Instant::now());
             called.push(answered(&mut editor).await.saturating_duration_since(ended));
-            let told = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
+            let reply = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
             let outages: Vec<Incident> =
-                serde_json::from_value(told["incidents"].clone()).expect("they are outages");
+                serde_json::from_value(reply["incidents"].clone()).expect("they are outages");
             let began = outages.first().map_or(at, |outage| outage.began);
             noticed.push(Duration::from_millis(began.saturating_sub(at)));
         }

@@ -166,13 +166,13 @@ impl Fake {
             }
             "process" => std::process::id().to_string(),
             "log" => {
-                let told = serde_json::json!({ "level": "info", "data": nonce });
-                say(&Notification::new("notifications/message", Some(Raw::of(&told))).to_bytes());
+                let params = serde_json::json!({ "level": "info", "data": nonce });
+                say(&Notification::new("notifications/message", Some(Raw::of(&params))).to_bytes());
                 nonce
             }
             "touch" => {
-                let told = Raw::of(&serde_json::json!({ "uri": NOTE }));
-                say(&Notification::new("notifications/resources/updated", Some(told)).to_bytes());
+                let params = Raw::of(&serde_json::json!({ "uri": NOTE }));
+                say(&Notification::new("notifications/resources/updated", Some(params)).to_bytes());
                 nonce
             }
             "variables" => {

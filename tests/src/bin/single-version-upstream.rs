@@ -20,11 +20,13 @@ use evermoor_tests::oracle::ledger::Ledger;
 async fn main() {
     let mut args = std::env::args().skip(1);
     let revision = args.next().expect("a revision");
-    let spoken = ProtocolVersion::ALL.into_iter().find(|spoken| spoken.as_str() == revision);
+    let protocol_version = ProtocolVersion::ALL
+        .into_iter()
+        .find(|protocol_version| protocol_version.as_str() == revision);
     let transport = args.next().expect("a transport");
     let ledger = PathBuf::from(args.next().expect("a ledger"));
     Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());
-    let server = Server::new(spoken.expect("a revision of MCP"), Ledger::at(ledger));
+    let server = Server::new(protocol_version.expect("a revision of MCP"), Ledger::at(ledger));
     if transport == "stdio" {
         return stdio::serve(server).await;
     }

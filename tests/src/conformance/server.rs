@@ -54,7 +54,9 @@ impl Era {
     pub fn described(self) -> String {
         match self {
             Self::Both => "a server that speaks as the suite does".to_owned(),
-            Self::Only(spoken) => format!("a server that speaks {} alone", spoken.as_str()),
+            Self::Only(protocol_version) => {
+                format!("a server that speaks {} alone", protocol_version.as_str())
+            }
         }
     }
 }
@@ -69,7 +71,7 @@ impl Fixture {
     pub async fn start(era: Era) -> Self {
         let era = match era {
             Era::Both => "both",
-            Era::Only(spoken) => spoken.as_str(),
+            Era::Only(protocol_version) => protocol_version.as_str(),
         };
         let mut process = Process::start(&node(), |command| {
             command.arg(folder().join("fixture/main.mjs")).env("PORT", "0").env("ERA", era);

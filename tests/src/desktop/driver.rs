@@ -71,7 +71,7 @@ async fn post(http: &reqwest::Client, url: &str, body: &Value) -> Value {
     let answer = http.post(url).body(body.to_string()).send();
     let answer = timeout(PATIENCE, answer).await.expect("the driver answers in time");
     let text = answer.expect("the driver answers").text().await.expect("it says something");
-    let told: Value = serde_json::from_str(&text).expect("it speaks JSON");
-    assert!(told["value"]["error"].is_null(), "{url}: {text}");
-    told["value"].clone()
+    let reply: Value = serde_json::from_str(&text).expect("it speaks JSON");
+    assert!(reply["value"]["error"].is_null(), "{url}: {text}");
+    reply["value"].clone()
 }

@@ -83,7 +83,7 @@ impl ClientHandler for Editor {
 
 pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
     let (progress, stepped) = mpsc::unbounded_channel();
-    let (logged, told) = mpsc::unbounded_channel();
+    let (logged, log_messages) = mpsc::unbounded_channel();
     let editor = Editor { progress, logged };
     let mode = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::LATEST],
@@ -96,7 +96,7 @@ pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str
                 let config = config.auth_header(gateway.token());
                 let transport = StreamableHttpClientTransport::with_client(http(), config);
                 let client = editor.serve_with_lifecycle(transport, mode).await;
-                look_around(client.expect("it is understood"), stepped, told, nonce).await
+                look_around(client.expect("it is understood"), stepped, log_messages, nonce).await
             }
             Route::Shim => {
                 let mut command = evermoor(&gateway.home);
@@ -106,7 +106,7 @@ pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str
                 let output = shim.stdout.take().expect("it is piped");
                 let pipes = (output, shim.stdin.take().expect("it is piped"));
                 let client = editor.serve_with_lifecycle(pipes, mode).await;
-                look_around(client.expect("it is understood"), stepped, told, nonce).await
+                look_around(client.expect("it is understood"), stepped, log_messages, nonce).await
             }
         }
     };
@@ -127,7 +127,7 @@ async fn call(client: &Client, params: CallToolRequestParams) -> String {
 async fn look_around(
     client: Client,
     mut stepped: mpsc::UnboundedReceiver<f64>,
-    mut told: mpsc::UnboundedReceiver<Value>,
+    mut log_messages: mpsc::UnboundedReceiver<Value>,
     nonce: &str,
 ) -> Seen {
     let tools = client.list_all_tools().await.expect("tools are listed");
@@ -160,17 +160,19 @@ async fn look_around(
     meta.set_log_level(LoggingLevel::Info);
     logging.meta = Some(meta);
     call(&client, logging).await;
-    let logged = told.recv().await.expect("the client listens");
+    let logged = log_messages.recv().await.expect("the client listens");
 
     let filter = json!({ "resourceSubscriptions": ["note://1"] });
     let filter: SubscriptionFilter = serde_json::from_value(filter).expect("it is a filter");
-    let mut news = client.listen(filter).await.expect("it may listen");
+    let mut notifications = client.listen(filter).await.expect("it may listen");
     call(&client, params("touch", nonce)).await;
-    let updated = match news.next().await.expect("news are understood") {
-        Some(ServerNotification::ResourceUpdatedNotification(told)) => told.params.uri,
+    let updated = match notifications.next().await.expect("news are understood") {
+        Some(ServerNotification::ResourceUpdatedNotification(notification)) => {
+            notification.params.uri
+        }
         other => panic!("{other:?}"),
     };
-    news.cancel().await.expect("it may stop listening");
+    notifications.cancel().await.expect("it may stop listening");
 
     let cancelled = tokio::select! {
         _ = call(&client, params("wait", nonce)) => false,

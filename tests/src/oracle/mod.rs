@@ -43,7 +43,7 @@ pub struct Tally {
 /// Why an answer is wrong, if it is.
 pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
     let details = &answer.details;
-    let told = |sent: bool, executed: &str, again: bool| {
+    let matches_details = |sent: bool, executed: &str, again: bool| {
         details["sent"] == sent
             && details["executed"] == executed
             && details["safeToRetry"] == again
@@ -52,9 +52,9 @@ pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<
         && match &answer.verdict {
             Verdict::Done => executions == 1 && answer.text == nonce,
             Verdict::Refused { .. } => true,
-            Verdict::NotSent { .. } => executions == 0 && told(false, "no", true),
-            Verdict::Unknown { .. } => told(true, "unknown", false),
-            Verdict::Executed { .. } => executions == 1 && told(true, "yes", false),
+            Verdict::NotSent { .. } => executions == 0 && matches_details(false, "no", true),
+            Verdict::Unknown { .. } => matches_details(true, "unknown", false),
+            Verdict::Executed { .. } => executions == 1 && matches_details(true, "yes", false),
         };
     (!honest).then(|| format!("{nonce} was executed {executions} times, but told: {answer:?}"))
 }

@@ -70,7 +70,7 @@ impl LastKnownUpstream {
     }
 
     /// The MCP revision it uses.
-    pub fn spoken(&self) -> ProtocolVersion {
+    pub fn protocol_version(&self) -> ProtocolVersion {
         match self.transport {
             Some(Transport::Stateless) => ProtocolVersion::Stateless,
             Some(Transport::Session | Transport::Events) | None => {

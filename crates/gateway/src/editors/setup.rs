@@ -31,7 +31,7 @@ pub async fn tell(client: &EditorSpec, command: &EditorCommand) -> Result<(), Fa
 }
 
 /// Why an editor's file was not changed, and what to do.
-pub fn told(refused: &SetupError) -> Failure {
+pub fn setup_failure(refused: &SetupError) -> Failure {
     let remedy = match refused {
         SetupError::Untouchable { .. } | SetupError::NotText { .. } => {
             "Correct the file, or paste the entry into it yourself."

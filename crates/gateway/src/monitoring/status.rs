@@ -103,13 +103,13 @@ pub async fn keep(
         let before = Arc::clone(&show.borrow().editor_catalogs);
         let woke = *woke.borrow();
         let after = overview(&sources, woke, Some(&before));
-        let told = match Arc::ptr_eq(&before, &after.editor_catalogs) {
+        let changed_lists = match Arc::ptr_eq(&before, &after.editor_catalogs) {
             true => Vec::new(),
             false => after.editor_catalogs.changes_since(&before),
         };
         // Publish first: an editor that reacts to the notification must get the new list.
         show.send_replace(after);
-        for list in told {
+        for list in changed_lists {
             notification_log.list_changed(list);
         }
     }

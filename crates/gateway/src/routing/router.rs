@@ -110,7 +110,9 @@ impl Router {
     pub async fn server_description(&self, view: &View) -> ServerDescription {
         match &view.scope {
             ViewScope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
-                Some(known) => ServerDescription::of_upstream(&known.handshake, known.spoken()),
+                Some(known) => {
+                    ServerDescription::of_upstream(&known.handshake, known.protocol_version())
+                }
                 None => ServerDescription::of_gateway(crate::VERSION, &[]),
             },
             ViewScope::All => {

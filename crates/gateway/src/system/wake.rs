@@ -87,7 +87,7 @@ async fn count(
         next = now + CLOCK_INTERVAL;
         if woke {
             let announced = notice.is_some();
-            tracing::info!(told = announced, "the machine slept; checking every connection");
+            tracing::info!(announced, "the machine slept; checking every connection");
             notifier.notify(wall);
         }
     }

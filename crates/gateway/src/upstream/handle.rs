@@ -185,9 +185,11 @@ impl UpstreamHandle {
     }
 
     /// The protocol version it was last known to speak; the latest with sessions if unknown.
-    pub fn spoken(&self) -> ProtocolVersion {
+    pub fn protocol_version(&self) -> ProtocolVersion {
         let known = self.state.borrow().known.clone();
-        known.map_or(ProtocolVersion::Session(SessionVersion::LATEST), |known| known.spoken())
+        known.map_or(ProtocolVersion::Session(SessionVersion::LATEST), |known| {
+            known.protocol_version()
+        })
     }
 
     /// Whether the current connection uses 2026-07-28, which has no sessions.

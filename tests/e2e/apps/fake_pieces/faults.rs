@@ -109,8 +109,8 @@ async fn it_forgets_its_sessions_and_leaves_its_streams_open() {
     let messages = opened.lines().find_map(|line| line.strip_prefix("data: ")).unwrap().to_owned();
     pieces.tell(Fault::Forget).await;
     assert_eq!(post(&pieces, Some(&session), &create("a")).await.status(), StatusCode::NOT_FOUND);
-    let told = http().post(pieces.url(&messages)).body(create("b").to_string()).send().await;
-    assert_eq!(told.unwrap().status(), StatusCode::NOT_FOUND);
+    let reply = http().post(pieces.url(&messages)).body(create("b").to_string()).send().await;
+    assert_eq!(reply.unwrap().status(), StatusCode::NOT_FOUND);
     let silence = timeout(Duration::from_millis(100), stream.chunk()).await;
     assert!(silence.is_err(), "the stream is open and says nothing: {silence:?}");
 }

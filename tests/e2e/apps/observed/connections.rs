@@ -6,10 +6,10 @@ use super::*;
 async fn a_dropped_idle_stream_is_reopened_automatically() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
-    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    let (mut notifications, mut editor) = (notifications(&gateway).await, editor(&gateway).await);
     pieces.tell(Fault::Drop).await;
     pieces.alter(|settings| settings.tools = vec!["new".into()]);
-    announce_until_told(&pieces, &mut news).await;
+    announce_until_told(&pieces, &mut notifications).await;
     pieces.tell(Fault::Drop).await;
     assert_eq!(remember(&mut editor, "next").await, "next");
 }
@@ -43,12 +43,12 @@ async fn lost_sessions_are_renewed_and_the_call_runs_once() {
 async fn invalid_data_on_the_stream_blocks_nothing() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
-    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    let (mut notifications, mut editor) = (notifications(&gateway).await, editor(&gateway).await);
     for (number, tool) in ["new", "newer"].into_iter().enumerate() {
         pieces.tell(Fault::Babble).await;
         assert_eq!(remember(&mut editor, tool).await, tool);
         pieces.alter(|settings| settings.tools.push(tool.into()));
-        announce_until_told(&pieces, &mut news).await;
+        announce_until_told(&pieces, &mut notifications).await;
         assert_eq!(tools(&mut editor).await.len(), ITS_OWN.len() + number + 1);
     }
 }

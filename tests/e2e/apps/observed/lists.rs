@@ -9,10 +9,10 @@ use crate::apps::restart;
 async fn changed_tools_are_announced_and_nothing_hangs() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
-    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    let (mut notifications, mut editor) = (notifications(&gateway).await, editor(&gateway).await);
     assert_eq!(tools(&mut editor).await, ITS_OWN);
     pieces.alter(|settings| settings.tools = vec!["new".into()]);
-    announce_until_told(&pieces, &mut news).await;
+    announce_until_told(&pieces, &mut notifications).await;
     assert_eq!(tools(&mut editor).await[2], "new");
     assert_eq!(editor.attempt("new", "a").await.text, "a");
     let merged = tools(&mut gateway.editor("/mcp").await).await;
@@ -24,12 +24,12 @@ async fn a_tool_added_by_an_upgrade_is_announced_and_listed() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     until_app(&gateway, |app| app.pid.is_some()).await;
-    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    let (mut notifications, mut editor) = (notifications(&gateway).await, editor(&gateway).await);
     pieces.alter(|settings| {
         (settings.version, settings.tools) = ("12.4.0".into(), vec!["new".into()]);
     });
     assert_eq!(restart(&gateway).await.end.unwrap().failure, None);
-    until_told(&mut news).await;
+    until_told(&mut notifications).await;
     assert_eq!(tools(&mut editor).await[2], "new");
     until_app(&gateway, |app| app.version.as_deref() == Some("12.4.0")).await;
 }
@@ -51,9 +51,9 @@ async fn tools_of_an_application_launched_after_the_gateway_are_announced() {
     let scene = Scene::new();
     let mut pieces = Pieces::install(&scene).await;
     let gateway = gateway(&scene, &pieces, "").await;
-    let mut news = news(&gateway).await;
+    let mut notifications = notifications(&gateway).await;
     gateway.until_down("pieces").await;
     pieces.launch().await;
-    until_told(&mut news).await;
+    until_told(&mut notifications).await;
     assert_eq!(tools(&mut editor(&gateway).await).await, ITS_OWN);
 }

@@ -39,24 +39,24 @@ async fn tools(editor: &mut Editor) -> Vec<String> {
 const ITS_OWN: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
 
 /// The notification stream of an editor of PiecesOS.
-async fn news(gateway: &Gateway) -> Events {
+async fn notifications(gateway: &Gateway) -> Events {
     let wire = Wire::to(gateway, "/mcp/pieces").initialized("2025-11-25", json!({})).await;
     wire.listen(None).await
 }
 
 /// Waits for a notification that the tools changed.
-async fn until_told(news: &mut Events) {
-    let (_, told) = news.next().await.expect("the stream goes on");
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+async fn until_told(notifications: &mut Events) {
+    let (_, notification) = notifications.next().await.expect("the stream goes on");
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
 }
 
 /// Has PiecesOS announce its tools until the editor is notified, because the gateway may miss
 /// announcements while it reconnects.
-async fn announce_until_told(pieces: &Pieces, news: &mut Events) {
+async fn announce_until_told(pieces: &Pieces, notifications: &mut Events) {
     let announcing = async {
         loop {
             pieces.tell(Fault::AnnounceTools).await;
-            if timeout(Duration::from_millis(100), until_told(news)).await.is_ok() {
+            if timeout(Duration::from_millis(100), until_told(notifications)).await.is_ok() {
                 return;
             }
         }

@@ -84,10 +84,10 @@ async fn servers_in_project_files_are_imported_and_restored() {
 
     import(&machine, &["--point"]).await;
     let [own, vscode, shared] = everything(&machine);
-    let told: Value = serde_json::from_str(&own).unwrap();
-    let theirs = &told["projects"][other(&scene)]["mcpServers"];
+    let file: Value = serde_json::from_str(&own).unwrap();
+    let theirs = &file["projects"][other(&scene)]["mcpServers"];
     assert!(theirs["near"]["url"].as_str().unwrap().ends_with("/mcp/near"), "{own}");
-    assert_eq!(told["projects"]["/code/none"], json!({ "history": ["hello"] }));
+    assert_eq!(file["projects"]["/code/none"], json!({ "history": ["hello"] }));
     assert!(vscode.contains("// shared") && vscode.contains("\"connect\""), "{vscode}");
     for file in [&vscode, &shared] {
         assert!(!file.contains("Bearer"), "what is shared has no token: {file}");

@@ -156,8 +156,8 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
 
     for upstream in ["echoing", "gone", "tells", "good"] {
         let mut editor = gateway.editor(&format!("/mcp/{upstream}")).await;
-        let told = editor.call("record", &json!({ "nonce": "canary" })).await;
-        collected.add(&format!("a call of {upstream}"), told.to_string());
+        let answer = editor.call("record", &json!({ "nonce": "canary" })).await;
+        collected.add(&format!("a call of {upstream}"), answer.to_string());
     }
     for path in
         ["/api/status", "/api/incidents", "/api/incidents?format=markdown", "/api/editors", "/"]

@@ -51,9 +51,9 @@ impl Person {
     async fn import(&self, keyring: &Keyring, more: &[&str]) -> (Value, Option<i32>) {
         let arguments = [&["--json", "import"], more].concat();
         let output = evermoor(&self.scene.home(), keyring, &arguments, "").await;
-        let (said, told) = (output.stdout, String::from_utf8(output.stderr).unwrap());
-        assert!(!String::from_utf8_lossy(&said).contains(TOKEN) && !told.contains(TOKEN));
-        let said = serde_json::from_slice(&said).unwrap_or_else(|_| panic!("{told}"));
+        let (said, stderr) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+        assert!(!String::from_utf8_lossy(&said).contains(TOKEN) && !stderr.contains(TOKEN));
+        let said = serde_json::from_slice(&said).unwrap_or_else(|_| panic!("{stderr}"));
         (said, output.status.code())
     }
 }

@@ -22,9 +22,9 @@ async fn a_secret_is_set_used_changed_and_removed() {
     );
     let gateway = gateway(&scene, &keyring, &entry).await;
     let down = gateway.until_down("notes").await;
-    let told = failure(&down);
-    assert_eq!(told.code, Code::SecretMissing);
-    assert_eq!(told.remedy, "Run `evermoor secret set canny`.");
+    let reason = failure(&down);
+    assert_eq!(reason.code, Code::SecretMissing);
+    assert_eq!(reason.remedy, "Run `evermoor secret set canny`.");
     assert_eq!(proxy.forwarded("HTTP/1.1"), 0, "nothing is said without the secret");
 
     let said = done(&home, &keyring, &["secret", "set", "canny"], "first-value\n").await;
@@ -69,9 +69,9 @@ async fn a_locked_keychain_is_reported_delays_no_other_upstream_and_is_used_once
     gateway.until_connected("free").await;
     for name in ["needs", "other"] {
         let down = gateway.until_down(name).await;
-        let told = failure(&down);
-        assert_eq!(told.code, Code::KeychainLocked, "{told}");
-        assert!(told.what.starts_with("The keychain is locked") && !told.remedy.is_empty());
+        let reason = failure(&down);
+        assert_eq!(reason.code, Code::KeychainLocked, "{reason}");
+        assert!(reason.what.starts_with("The keychain is locked") && !reason.remedy.is_empty());
     }
     println!("a locked keychain is said {:?} after the start", began.elapsed());
     let status = gateway.status().await;
@@ -128,9 +128,9 @@ async fn a_keychain_that_does_not_answer_is_reported_within_its_time_limit() {
     gateway.until_connected("free").await;
     let down = gateway.until_down("notes").await;
     println!("a silent keychain is said {:?} after the start", began.elapsed());
-    let told = failure(&down);
-    assert_eq!(told.code, Code::KeychainMissing);
-    assert!(told.what.contains("did not answer within 4 s"), "{told}");
+    let reason = failure(&down);
+    assert_eq!(reason.code, Code::KeychainMissing);
+    assert!(reason.what.contains("did not answer within 4 s"), "{reason}");
     assert_eq!(runtime(&gateway.home).origin, gateway.origin);
 }
 

@@ -59,18 +59,18 @@ impl Connection {
     pub(crate) async fn http(
         gateway: &Gateway,
         upstream: &str,
-        spoken: ProtocolVersion,
+        protocol_version: ProtocolVersion,
         capabilities: Value,
     ) -> Self {
         let mut wire = Wire::to(gateway, &format!("/mcp/{upstream}"));
         let (said, heard) = mpsc::unbounded_channel();
         let mut streams = JoinSet::new();
-        if !spoken.is_stateless() {
-            wire = wire.initialized(spoken.as_str(), capabilities).await;
-            wire = wire.with("mcp-protocol-version", spoken.as_str());
-            let news = wire.send(Method::GET, None, "text/event-stream").await;
-            assert_eq!(news.status(), StatusCode::OK);
-            streams.spawn(forward(news, said.clone()));
+        if !protocol_version.is_stateless() {
+            wire = wire.initialized(protocol_version.as_str(), capabilities).await;
+            wire = wire.with("mcp-protocol-version", protocol_version.as_str());
+            let notifications = wire.send(Method::GET, None, "text/event-stream").await;
+            assert_eq!(notifications.status(), StatusCode::OK);
+            streams.spawn(forward(notifications, said.clone()));
         }
         Self::Http(Posts { wire, said, heard, streams, calls: HashMap::new() })
     }

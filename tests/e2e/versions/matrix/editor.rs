@@ -14,7 +14,7 @@ use super::connection::{Connection, Route};
 const META: &str = "io.modelcontextprotocol/";
 
 pub(crate) struct Editor {
-    pub(crate) spoken: ProtocolVersion,
+    pub(crate) protocol_version: ProtocolVersion,
     connection: Connection,
     number: u64,
     /// Sent requests, to be repeated with the input they need.
@@ -29,25 +29,34 @@ impl Editor {
     pub(crate) async fn open(
         gateway: &Gateway,
         upstream: &str,
-        spoken: ProtocolVersion,
+        protocol_version: ProtocolVersion,
         route: Route,
     ) -> Self {
         let connection = match route {
             Route::Sse => Connection::sse(gateway, upstream).await,
-            Route::Http => Connection::http(gateway, upstream, spoken, capabilities(spoken)).await,
+            Route::Http => {
+                Connection::http(
+                    gateway,
+                    upstream,
+                    protocol_version,
+                    capabilities(protocol_version),
+                )
+                .await
+            }
             Route::Shim => Connection::shim(gateway, upstream),
         };
         let (sent, answers, heard) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let questions = Vec::new();
-        let mut editor = Self { spoken, connection, number: 0, sent, answers, heard, questions };
-        if route != Route::Http && !spoken.is_stateless() {
+        let mut editor =
+            Self { protocol_version, connection, number: 0, sent, answers, heard, questions };
+        if route != Route::Http && !protocol_version.is_stateless() {
             let params = json!({
-                "protocolVersion": spoken.as_str(),
-                "capabilities": capabilities(spoken),
+                "protocolVersion": protocol_version.as_str(),
+                "capabilities": capabilities(protocol_version),
                 "clientInfo": { "name": "matrix", "version": "1" },
             });
             let introduced = editor.ask("initialize", params).await;
-            assert_eq!(introduced["protocolVersion"], spoken.as_str());
+            assert_eq!(introduced["protocolVersion"], protocol_version.as_str());
             editor.tell("notifications/initialized", json!({})).await;
         }
         editor
@@ -57,9 +66,11 @@ impl Editor {
     pub(crate) async fn begin(&mut self, method: &str, params: Value) -> u64 {
         self.number += 1;
         let mut worded = params.clone();
-        if self.spoken.is_stateless() {
-            worded["_meta"][format!("{META}protocolVersion")] = self.spoken.as_str().into();
-            worded["_meta"][format!("{META}clientCapabilities")] = capabilities(self.spoken);
+        if self.protocol_version.is_stateless() {
+            worded["_meta"][format!("{META}protocolVersion")] =
+                self.protocol_version.as_str().into();
+            worded["_meta"][format!("{META}clientCapabilities")] =
+                capabilities(self.protocol_version);
             let client = json!({ "name": "matrix", "version": "1" });
             worded["_meta"][format!("{META}clientInfo")] = client;
         }
@@ -79,7 +90,7 @@ impl Editor {
             let answer = self.answers.remove(&id).expect("it was just seen");
             let result = answer.get("result").unwrap_or_else(|| panic!("{method}: {answer}"));
             let marked = result.get("resultType").is_some();
-            assert_eq!(marked, self.spoken.is_stateless(), "{method}: {answer}");
+            assert_eq!(marked, self.protocol_version.is_stateless(), "{method}: {answer}");
             if result["resultType"] != "input_required" {
                 return result.clone();
             }
@@ -114,15 +125,15 @@ impl Editor {
 
     /// Cancels a request in the way of its version.
     pub(crate) async fn cancel(&mut self, id: u64) {
-        let closes = self.spoken.is_stateless() && self.connection.hang_up(id);
+        let closes = self.protocol_version.is_stateless() && self.connection.hang_up(id);
         if !closes {
             self.tell("notifications/cancelled", json!({ "requestId": id })).await;
         }
     }
 
     async fn tell(&mut self, method: &str, params: Value) {
-        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        self.connection.send(&told).await;
+        let notification = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.connection.send(&notification).await;
     }
 
     /// Handles the next message.
@@ -133,8 +144,8 @@ impl Editor {
             let id = id.unwrap_or_else(|| panic!("an answer to nothing: {message}"));
             self.answers.insert(id, message);
         } else if let Some(id) = message.get("id") {
-            let told = json!({ "jsonrpc": "2.0", "id": id, "result": reply(&message) });
-            self.connection.send(&told).await;
+            let reply_message = json!({ "jsonrpc": "2.0", "id": id, "result": reply(&message) });
+            self.connection.send(&reply_message).await;
             self.questions.push(message);
         } else {
             self.heard.push_back(message);
@@ -143,14 +154,14 @@ impl Editor {
 }
 
 /// The capabilities of an editor of this version.
-fn capabilities(spoken: ProtocolVersion) -> Value {
+fn capabilities(protocol_version: ProtocolVersion) -> Value {
     let mut capabilities = json!({ "sampling": {}, "roots": {} });
-    if spoken.knows(SessionVersion::V2025_11_25) {
+    if protocol_version.knows(SessionVersion::V2025_11_25) {
         capabilities["elicitation"] = json!({ "form": {}, "url": {} });
-    } else if spoken.knows(SessionVersion::V2025_06_18) {
+    } else if protocol_version.knows(SessionVersion::V2025_06_18) {
         capabilities["elicitation"] = json!({});
     }
-    if spoken.is_stateless() {
+    if protocol_version.is_stateless() {
         capabilities["extensions"] = json!({ format!("{META}tasks"): {} });
     }
     capabilities

@@ -27,10 +27,10 @@ use repertoire::Cell;
 use table::{Feature, servers};
 
 macro_rules! editors {
-    ($($name:ident: $spoken:expr, $route:ident;)*) => {
+    ($($name:ident: $protocol_version:expr, $route:ident;)*) => {
         $(#[tokio::test]
         async fn $name() {
-            Box::pin(run($spoken, Route::$route)).await;
+            Box::pin(run($protocol_version, Route::$route)).await;
         })*
     };
 }
@@ -49,7 +49,7 @@ editors! {
 }
 
 /// One gateway with every server, and one editor for each.
-async fn run(spoken: ProtocolVersion, route: Route) {
+async fn run(protocol_version: ProtocolVersion, route: Route) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
     for (server, transport) in servers() {
@@ -58,8 +58,9 @@ async fn run(spoken: ProtocolVersion, route: Route) {
     }
     let entries: String = upstreams.iter().map(Upstream::entry).collect();
     let gateway = scene.gateway_of("", &entries).await;
-    let cells =
-        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, route).boxed_local());
+    let cells = upstreams
+        .into_iter()
+        .map(|upstream| cell(&gateway, upstream, protocol_version, route).boxed_local());
     let outcomes = join_all(cells).await;
     let tried: usize = outcomes.iter().map(|(tried, _)| tried).sum();
     let failed: Vec<String> = outcomes.into_iter().flat_map(|(_, failed)| failed).collect();
@@ -71,23 +72,23 @@ async fn run(spoken: ProtocolVersion, route: Route) {
 async fn cell(
     gateway: &Gateway,
     upstream: Upstream,
-    spoken: ProtocolVersion,
+    protocol_version: ProtocolVersion,
     route: Route,
 ) -> (usize, Vec<String>) {
-    let (server, transport) = (upstream.spoken, upstream.transport);
+    let (server, transport) = (upstream.protocol_version, upstream.transport);
     gateway.until_connected(&upstream.name).await;
-    let editor = Editor::open(gateway, &upstream.name, spoken, route).await;
+    let editor = Editor::open(gateway, &upstream.name, protocol_version, route).await;
     let mut cell = Cell { upstream, editor };
     let (mut tried, mut failed) = (0, Vec::new());
     for feature in Feature::ALL {
-        if feature.left_out(spoken, server).is_some() {
+        if feature.left_out(protocol_version, server).is_some() {
             continue;
         }
         tried += 1;
         if let Err(panic) = AssertUnwindSafe(cell.has(feature)).catch_unwind().await {
             failed.push(format!(
                 "{feature:?}: editor of {} ({route:?}), server of {} ({transport:?}): {}",
-                spoken.as_str(),
+                protocol_version.as_str(),
                 server.as_str(),
                 words(&*panic),
             ));

@@ -36,7 +36,7 @@ impl Cell {
     }
 
     async fn lists(&mut self) {
-        if self.editor.spoken.is_stateless() {
+        if self.editor.protocol_version.is_stateless() {
             let found = self.editor.ask("server/discover", json!({})).await;
             assert!(found["capabilities"].get("tools").is_some(), "{found}");
         }
@@ -68,9 +68,17 @@ impl Cell {
         let result = self.editor.ask("tools/call", json!({ "name": "steps", "_meta": meta })).await;
         assert_eq!(text(&result), "stepped");
         for step in 1..=3 {
-            let told = self.editor.receive(|told| told["method"] == "notifications/progress").await;
-            let (token, seen) = (&told["params"]["progressToken"], &told["params"]["progress"]);
-            assert_eq!((token, seen.as_f64()), (&json!("mine"), Some(f64::from(step))), "{told}");
+            let notification = self
+                .editor
+                .receive(|notification| notification["method"] == "notifications/progress")
+                .await;
+            let (token, seen) =
+                (&notification["params"]["progressToken"], &notification["params"]["progress"]);
+            assert_eq!(
+                (token, seen.as_f64()),
+                (&json!("mine"), Some(f64::from(step))),
+                "{notification}"
+            );
         }
     }
 
@@ -84,24 +92,31 @@ impl Cell {
 
     async fn logging(&mut self) {
         let mut params = json!({ "name": "log", "arguments": { "nonce": "told" } });
-        if self.editor.spoken.is_stateless() {
+        if self.editor.protocol_version.is_stateless() {
             params["_meta"] = json!({ "io.modelcontextprotocol/logLevel": "info" });
         } else {
             self.editor.ask("logging/setLevel", json!({ "level": "info" })).await;
         }
         self.editor.ask("tools/call", params).await;
-        let told = self.editor.receive(|told| told["method"] == "notifications/message").await;
-        assert_eq!(told["params"]["data"], "told", "{told}");
+        let notification = self
+            .editor
+            .receive(|notification| notification["method"] == "notifications/message")
+            .await;
+        assert_eq!(notification["params"]["data"], "told", "{notification}");
     }
 
     /// With the arguments filled in before, if both versions support that.
     async fn completion(&mut self) {
         let reference = json!({ "type": "ref/prompt", "name": "greet" });
         let mut params = json!({ "ref": reference, "argument": { "name": "x", "value": "" } });
-        if self.editor.spoken.knows(SessionVersion::V2025_06_18) {
+        if self.editor.protocol_version.knows(SessionVersion::V2025_06_18) {
             params["context"] = json!({ "arguments": {} });
         }
-        let both = self.editor.spoken.min(self.upstream.spoken).knows(SessionVersion::V2025_06_18);
+        let both = self
+            .editor
+            .protocol_version
+            .min(self.upstream.protocol_version)
+            .knows(SessionVersion::V2025_06_18);
         let seen = if both { "context" } else { "no context" };
         let result = self.editor.ask("completion/complete", params).await;
         assert_eq!(result["completion"]["values"], json!([seen]));
@@ -109,13 +124,14 @@ impl Cell {
 
     /// The subscription stays active.
     async fn subscription(&mut self) {
-        if self.editor.spoken.is_stateless() {
+        if self.editor.protocol_version.is_stateless() {
             let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["note:1"] });
             let params = json!({ "notifications": wanted });
             self.editor.begin("subscriptions/listen", params).await;
             let first = "notifications/subscriptions/acknowledged";
-            let told = self.editor.receive(|told| told["method"] == first).await;
-            assert_eq!(told["params"]["notifications"], wanted, "{told}");
+            let notification =
+                self.editor.receive(|notification| notification["method"] == first).await;
+            assert_eq!(notification["params"]["notifications"], wanted, "{notification}");
         } else {
             self.editor.ask("resources/subscribe", json!({ "uri": "note:1" })).await;
         }
@@ -123,21 +139,22 @@ impl Cell {
         self.touched("touched").await;
         self.editor.call("grow", "grown").await;
         let changed = "notifications/tools/list_changed";
-        self.editor.receive(|told| told["method"] == changed).await;
+        self.editor.receive(|notification| notification["method"] == changed).await;
     }
 
     async fn touched(&mut self, nonce: &str) {
         self.editor.call("touch", nonce).await;
         let updated = "notifications/resources/updated";
-        let told = self.editor.receive(|told| told["method"] == updated).await;
-        assert_eq!(told["params"]["uri"], "note:1", "{told}");
+        let notification =
+            self.editor.receive(|notification| notification["method"] == updated).await;
+        assert_eq!(notification["params"]["uri"], "note:1", "{notification}");
     }
 
     /// How often the server received a subscription to the resource, and a request for a
     /// notification stream.
     fn subscriptions(&self) -> (usize, usize) {
         let ledger = &self.upstream.ledger;
-        match self.upstream.spoken.is_stateless() {
+        match self.upstream.protocol_version.is_stateless() {
             true => (ledger.executions("listens [\"note:1\"]"), usize::MAX),
             false => {
                 let streams = match self.upstream.transport {
@@ -172,7 +189,7 @@ impl Cell {
     async fn tasks(&mut self) {
         let made = self.task("followed").await;
         self.upstream.ledger.release("followed");
-        let result = if self.editor.spoken.is_stateless() {
+        let result = if self.editor.protocol_version.is_stateless() {
             let mut state = json!({});
             while state["status"] != "completed" {
                 state = self.editor.ask("tasks/get", made.clone()).await;
@@ -190,11 +207,11 @@ impl Cell {
     /// A call that became a task and is running.
     async fn task(&mut self, nonce: &str) -> Value {
         let mut params = json!({ "name": "slow", "arguments": { "nonce": nonce } });
-        if !self.editor.spoken.is_stateless() {
+        if !self.editor.protocol_version.is_stateless() {
             params["task"] = json!({ "ttl": 60_000 });
         }
         let made = self.editor.ask("tools/call", params).await;
-        let task = if self.editor.spoken.is_stateless() { &made } else { &made["task"] };
+        let task = if self.editor.protocol_version.is_stateless() { &made } else { &made["task"] };
         assert_eq!(task["status"], "working", "{made}");
         let about = json!({ "taskId": task["taskId"] });
         let state = self.editor.ask("tasks/get", about.clone()).await;

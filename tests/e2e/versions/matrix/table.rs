@@ -61,10 +61,10 @@ impl Feature {
 
 /// Every server: each version over each of its transports.
 pub(crate) fn servers() -> Vec<(ProtocolVersion, Transport)> {
-    let of = |spoken: ProtocolVersion| {
-        let oldest = spoken == ProtocolVersion::Session(SessionVersion::V2024_11_05);
+    let of = |protocol_version: ProtocolVersion| {
+        let oldest = protocol_version == ProtocolVersion::Session(SessionVersion::V2024_11_05);
         let web = if oldest { Transport::Sse } else { Transport::Http };
-        [(spoken, web), (spoken, Transport::Stdio)]
+        [(protocol_version, web), (protocol_version, Transport::Stdio)]
     };
     ProtocolVersion::ALL.into_iter().flat_map(of).collect()
 }

@@ -24,24 +24,24 @@ const CALLS: usize = 100;
 /// A client that speaks one MCP version.
 struct VersionClient {
     wire: Wire,
-    spoken: ProtocolVersion,
+    protocol_version: ProtocolVersion,
 }
 
 impl VersionClient {
-    async fn new(wire: Wire, spoken: ProtocolVersion) -> Self {
-        let wire = match spoken {
+    async fn new(wire: Wire, protocol_version: ProtocolVersion) -> Self {
+        let wire = match protocol_version {
             ProtocolVersion::Stateless => wire,
             ProtocolVersion::Session(revision) => {
                 let wire = wire.initialized(revision.as_str(), json!({})).await;
                 wire.with("mcp-protocol-version", revision.as_str())
             }
         };
-        Self { wire, spoken }
+        Self { wire, protocol_version }
     }
 
     async fn call(&self) -> Value {
         let params = json!({ "name": "echo", "arguments": { "nonce": "x" } });
-        let answer = match self.spoken {
+        let answer = match self.protocol_version {
             ProtocolVersion::Stateless => self.wire.newer(1, "tools/call", params).await,
             ProtocolVersion::Session(_) => self.wire.post(&request(1, "tools/call", params)).await,
         };
@@ -69,7 +69,8 @@ pub(crate) async fn measure() {
     gateway.until_connected("new").await;
     say("editor      server      direct p50  through p50    added p50    added p95");
     for (editor, server) in [(OLD, &old), (NEW, &new), (OLD, &new), (NEW, &old)] {
-        let straight = VersionClient::new(Wire::direct(server.url()), server.spoken).await;
+        let straight =
+            VersionClient::new(Wire::direct(server.url()), server.protocol_version).await;
         let path = format!("/mcp/{}", server.name);
         let through = VersionClient::new(Wire::to(&gateway, &path), editor).await;
         let (mut direct, mut bridged) = (Vec::new(), Vec::new());
@@ -84,7 +85,7 @@ pub(crate) async fn measure() {
         say(&format!(
             "{:<11} {:<11} {:>10}  {:>11}  {:>11}  {:>11}",
             editor.as_str(),
-            server.spoken.as_str(),
+            server.protocol_version.as_str(),
             shown(at(&direct, 50)),
             shown(at(&bridged, 50)),
             added(50),

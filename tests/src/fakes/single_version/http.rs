@@ -44,10 +44,10 @@ pub async fn post(
     }
     let begins = request.method == method::INITIALIZE;
     let (messages, said) = mpsc::unbounded_channel::<Message>();
-    let (told, tracker) = (mcp_headers(&headers), server.work.clone());
-    let goes_on = !server.spoken.is_stateless();
+    let (own_headers, tracker) = (mcp_headers(&headers), server.work.clone());
+    let goes_on = !server.protocol_version.is_stateless();
     let work = async move {
-        if let Some(answer) = server.answer(request, told, messages.clone()).await {
+        if let Some(answer) = server.answer(request, own_headers, messages.clone()).await {
             let _ = messages.send(Message::Response(answer));
         }
     };
@@ -88,7 +88,7 @@ pub async fn post(
 
 /// The notification stream of the 2025 versions.
 pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpResponse {
-    if server.spoken.is_stateless() || !has_known_session(&headers) {
+    if server.protocol_version.is_stateless() || !has_known_session(&headers) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     let notifications = server.notifications.subscribe();
@@ -97,9 +97,9 @@ pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpR
         (notifications, server),
         |(mut notifications, server)| async move {
             loop {
-                let told = notifications.recv().await.ok()?;
-                if server.is_wanted(&told, None) {
-                    let event = sse::write(None, None, &told.to_bytes());
+                let notification = notifications.recv().await.ok()?;
+                if server.is_wanted(&notification, None) {
+                    let event = sse::write(None, None, &notification.to_bytes());
                     return Some((Ok::<_, Infallible>(event), (notifications, server)));
                 }
             }
@@ -114,7 +114,7 @@ fn refusal(server: &Server, request: &Request, headers: &HeaderMap) -> Option<Ht
         Some(json(status, &Response::error(Some(request.id.clone()), code, why)))
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    match server.spoken {
+    match server.protocol_version {
         ProtocolVersion::Session(_) if request.method == method::INITIALIZE => None,
         ProtocolVersion::Session(_) if !has_known_session(headers) => {
             refuse(StatusCode::BAD_REQUEST, -32000, "Bad Request: Server not initialized")
@@ -131,8 +131,8 @@ fn refusal(server: &Server, request: &Request, headers: &HeaderMap) -> Option<Ht
         }
         ProtocolVersion::Stateless => {
             let named = stateless::mcp_name(request);
-            let told = header("mcp-name").and_then(stateless::decode_header);
-            let agrees = header("mcp-method") == Some(&request.method) && told == named;
+            let named_by_header = header("mcp-name").and_then(stateless::decode_header);
+            let agrees = header("mcp-method") == Some(&request.method) && named_by_header == named;
             if agrees { None } else { refuse(StatusCode::BAD_REQUEST, -32020, "headers disagree") }
         }
     }
@@ -147,10 +147,10 @@ fn has_known_session(headers: &HeaderMap) -> bool {
 /// The MCP headers of a request.
 fn mcp_headers(headers: &HeaderMap) -> Value {
     let own = headers.iter().filter(|(name, _)| name.as_str().starts_with("mcp-"));
-    let told: Map<String, Value> = own
+    let headers: Map<String, Value> = own
         .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
         .collect();
-    told.into()
+    headers.into()
 }
 
 fn json(status: StatusCode, response: &Response) -> HttpResponse {

@@ -28,7 +28,7 @@ pub type MessageSender = mpsc::UnboundedSender<Message>;
 
 /// The server, independent of the transport.
 pub struct Server {
-    pub spoken: ProtocolVersion,
+    pub protocol_version: ProtocolVersion,
     pub ledger: Ledger,
     /// Notifications for all clients.
     pub notifications: broadcast::Sender<Notification>,
@@ -52,13 +52,13 @@ pub(super) struct ClientState {
 }
 
 impl Server {
-    pub fn new(spoken: ProtocolVersion, ledger: Ledger) -> Arc<Self> {
+    pub fn new(protocol_version: ProtocolVersion, ledger: Ledger) -> Arc<Self> {
         let (notifications, _) = broadcast::channel(64);
         let (tasks, client, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
         let refuses_discover = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
         let work = TaskTracker::new();
         Arc::new(Self {
-            spoken,
+            protocol_version,
             ledger,
             notifications,
             tasks,
@@ -88,8 +88,9 @@ impl Server {
     /// Handles a message that needs no answer.
     pub fn receive(&self, message: Message) {
         match message {
-            Message::Notification(told) if told.method == method::CANCELLED => {
-                let named = told.params.as_ref().and_then(|params| params.member("requestId"));
+            Message::Notification(notification) if notification.method == method::CANCELLED => {
+                let named =
+                    notification.params.as_ref().and_then(|params| params.member("requestId"));
                 let call = named.and_then(Id::from_raw);
                 let call = call.and_then(|id| self.client.lock().under_way.remove(&id));
                 call.inspect(CancellationToken::cancel);
@@ -118,15 +119,15 @@ impl Server {
     }
 
     /// Whether a client with this subscription receives a notification.
-    pub fn is_wanted(&self, told: &Notification, wanted: Option<&Value>) -> bool {
-        let uri = told.params.as_ref().and_then(|params| params.text_member("uri"));
+    pub fn is_wanted(&self, notification: &Notification, wanted: Option<&Value>) -> bool {
+        let uri = notification.params.as_ref().and_then(|params| params.text_member("uri"));
         match (wanted, uri) {
             (None, Some(uri)) => self.client.lock().subscribed.contains(&uri),
             (Some(wanted), Some(uri)) => {
                 let asked = wanted["resourceSubscriptions"].as_array();
                 asked.is_some_and(|all| all.iter().any(|one| *one == uri.as_str()))
             }
-            (Some(wanted), None) if told.method == List::TOOLS => {
+            (Some(wanted), None) if notification.method == List::TOOLS => {
                 wanted["toolsListChanged"] == true
             }
             (_, None) => true,
@@ -147,13 +148,14 @@ impl Server {
             marked(json!({ "notifications": wanted })),
         );
         let _ = messages.send(first.into());
-        while let Ok(told) = notifications.recv().await {
-            if !self.is_wanted(&told, Some(&wanted)) {
+        while let Ok(notification) = notifications.recv().await {
+            if !self.is_wanted(&notification, Some(&wanted)) {
                 continue;
             }
-            let params = told.params.map_or(json!({}), |params| params.read().expect("JSON"));
-            let told = Notification { params: marked(params), ..told };
-            if messages.send(told.into()).is_err() {
+            let params =
+                notification.params.map_or(json!({}), |params| params.read().expect("JSON"));
+            let notification = Notification { params: marked(params), ..notification };
+            if messages.send(notification.into()).is_err() {
                 return;
             }
         }
@@ -161,7 +163,8 @@ impl Server {
 
     /// The one refusal of a server that hesitates.
     pub fn discover_refusal(&self, request: &Request) -> Option<Raw> {
-        let refuses_discover = request.method == method::DISCOVER && self.spoken.is_stateless();
+        let refuses_discover =
+            request.method == method::DISCOVER && self.protocol_version.is_stateless();
         let refuses_discover =
             refuses_discover && self.refuses_discover.swap(false, Ordering::Relaxed);
         let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
@@ -201,7 +204,7 @@ impl Server {
                 done(json!({ "contents": [{ "uri": NOTE, "text": "a note" }] }))
             }
             method::RESOURCES_READ => replies::error(
-                if self.spoken.is_stateless() { -32602 } else { -32002 },
+                if self.protocol_version.is_stateless() { -32602 } else { -32002 },
                 "no such resource",
             ),
             method::PROMPTS_LIST => done(json!({ "prompts": [{ "name": "greet" }] })),
@@ -253,7 +256,7 @@ impl Server {
                 | method::SET_LEVEL
         );
         let newer = matches!(request.method.as_str(), method::DISCOVER | method::LISTEN);
-        match self.spoken {
+        match self.protocol_version {
             ProtocolVersion::Stateless if older => {
                 Some(replies::error(-32601, "not in this revision"))
             }
@@ -272,20 +275,20 @@ impl Server {
 
     fn initialize_result(&self) -> Raw {
         let mut capabilities = replies::capabilities();
-        if self.spoken == ProtocolVersion::Session(SessionVersion::V2025_11_25) {
+        if self.protocol_version == ProtocolVersion::Session(SessionVersion::V2025_11_25) {
             capabilities["tasks"] =
                 json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
         }
         Raw::of(&json!({
-            "protocolVersion": self.spoken.as_str(),
+            "protocolVersion": self.protocol_version.as_str(),
             "capabilities": capabilities,
-            "serverInfo": { "name": "era", "version": self.spoken.as_str() },
+            "serverInfo": { "name": "era", "version": self.protocol_version.as_str() },
         }))
     }
 
     /// A result in the format of its version.
     pub(super) fn formatted(&self, called: &str, result: Value) -> Raw {
-        Raw::of(&match self.spoken {
+        Raw::of(&match self.protocol_version {
             ProtocolVersion::Stateless => replies::marked(called, result),
             ProtocolVersion::Session(_) => result,
         })

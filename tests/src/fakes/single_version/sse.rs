@@ -32,8 +32,9 @@ pub async fn open(State(state): State<SseState>) -> HttpResponse {
     let mut notifications = state.server.notifications.subscribe();
     let server = Arc::clone(&state.server);
     state.tasks.spawn(async move {
-        while let Ok(told) = notifications.recv().await {
-            if server.is_wanted(&told, None) && messages.send(told.into()).is_err() {
+        while let Ok(notification) = notifications.recv().await {
+            if server.is_wanted(&notification, None) && messages.send(notification.into()).is_err()
+            {
                 return;
             }
         }

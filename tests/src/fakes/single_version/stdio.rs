@@ -26,13 +26,13 @@ pub async fn serve(server: Arc<Server>) {
             }
         }
     });
-    if !server.spoken.is_stateless() {
+    if !server.protocol_version.is_stateless() {
         let (server, messages) = (Arc::clone(&server), messages.clone());
         tasks.spawn(async move {
             let mut notifications = server.notifications.subscribe();
-            while let Ok(told) = notifications.recv().await {
-                if server.is_wanted(&told, None) {
-                    let _ = messages.send(told.into());
+            while let Ok(notification) = notifications.recv().await {
+                if server.is_wanted(&notification, None) {
+                    let _ = messages.send(notification.into());
                 }
             }
         });

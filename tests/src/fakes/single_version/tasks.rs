@@ -35,9 +35,12 @@ const PAUSE: u64 = 20;
 impl Server {
     /// The task for a call, if the call becomes one.
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
-        let wanted = match self.spoken.is_stateless() {
+        let wanted = match self.protocol_version.is_stateless() {
             true => client_capabilities(params)["extensions"].get(EXTENSION).is_some(),
-            false => params.get("task").is_some() && self.spoken.knows(SessionVersion::V2025_11_25),
+            false => {
+                params.get("task").is_some()
+                    && self.protocol_version.knows(SessionVersion::V2025_11_25)
+            }
         };
         if !wanted || !name.starts_with("slow") {
             return None;
@@ -48,7 +51,7 @@ impl Server {
             Task { nonce: nonce.into(), asks: name == "slow_ask", answer: None, cancelled: false };
         self.tasks.0.lock().insert(id.clone(), task);
         let state = self.state(&id)?;
-        Some(match self.spoken.is_stateless() {
+        Some(match self.protocol_version.is_stateless() {
             true => with(state, "resultType", "task".into()),
             false => json!({ "task": state }),
         })
@@ -60,7 +63,7 @@ impl Server {
         let Some(task) = self.tasks.0.lock().get(&id).cloned() else {
             return replies::error(-32602, "no such task");
         };
-        let stateless = self.spoken.is_stateless();
+        let stateless = self.protocol_version.is_stateless();
         let done = |result: Value| Outcome::Result(self.formatted(&request.method, result));
         match request.method.as_str() {
             method::TASKS_GET => done(self.state(&id).unwrap_or_default()),
@@ -129,7 +132,7 @@ impl Server {
         let status = self.status(id);
         let (at, ttl) = ("2026-11-17T12:00:00Z", 60_000);
         let state = json!({ "taskId": id, "status": status, "createdAt": at, "lastUpdatedAt": at });
-        if !self.spoken.is_stateless() {
+        if !self.protocol_version.is_stateless() {
             return Some(with(with(state, "ttl", ttl.into()), "pollInterval", PAUSE.into()));
         }
         let state = with(with(state, "ttlMs", ttl.into()), "pollIntervalMs", PAUSE.into());

@@ -32,15 +32,15 @@ pub fn list(server: &Server) -> Value {
 fn tool(server: &Server, name: &str) -> Value {
     let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
     if name.starts_with("slow")
-        && server.spoken.knows(SessionVersion::V2025_11_25)
-        && !server.spoken.is_stateless()
+        && server.protocol_version.knows(SessionVersion::V2025_11_25)
+        && !server.protocol_version.is_stateless()
     {
         tool["execution"] = json!({ "taskSupport": "optional" });
     }
-    if name == "number" && server.spoken.is_stateless() {
+    if name == "number" && server.protocol_version.is_stateless() {
         tool["outputSchema"] = json!({ "type": "number" });
     }
-    if name == "seen" && server.spoken.is_stateless() {
+    if name == "seen" && server.protocol_version.is_stateless() {
         tool["inputSchema"]["properties"] =
             json!({ "region": { "type": "string", "x-mcp-header": "Region" } });
     }
@@ -89,11 +89,11 @@ impl Server {
             }
             "log" => {
                 let level = params["arguments"]["level"].as_str().unwrap_or("info");
-                let wanted =
-                    !self.spoken.is_stateless() || params["_meta"].get(meta::LOG_LEVEL).is_some();
-                let told = Raw::of(&json!({ "level": level, "data": nonce }));
+                let wanted = !self.protocol_version.is_stateless()
+                    || params["_meta"].get(meta::LOG_LEVEL).is_some();
+                let entry = Raw::of(&json!({ "level": level, "data": nonce }));
                 if wanted {
-                    let _ = messages.send(Notification::new(method::LOG, Some(told)).into());
+                    let _ = messages.send(Notification::new(method::LOG, Some(entry)).into());
                 }
                 done(text("logged"))
             }
@@ -115,7 +115,7 @@ impl Server {
                 Outcome::Error(Raw::of(&error))
             }
             "sign_in" => done(text("signed in")),
-            "again" if self.spoken.is_stateless() => {
+            "again" if self.protocol_version.is_stateless() => {
                 let state = params["requestState"].as_str().unwrap_or_default().len();
                 match state < 3 {
                     true => {
@@ -132,7 +132,7 @@ impl Server {
                 ],
                 "structuredContent": { "a": 1 },
             })),
-            "number" if self.spoken.is_stateless() => {
+            "number" if self.protocol_version.is_stateless() => {
                 done(json!({ "content": [], "structuredContent": 7 }))
             }
             "number" => done(text("7")),
@@ -158,7 +158,7 @@ impl Server {
         asked: Value,
     ) -> Outcome {
         let answered = |answer: &Value| Outcome::Result(Raw::of(&text(&answer.to_string())));
-        if !self.spoken.is_stateless() {
+        if !self.protocol_version.is_stateless() {
             return match self.ask(messages, called, asked).await {
                 Outcome::Result(result) => answered(&result.read().expect("JSON")),
                 Outcome::Error(error) => {

@@ -22,7 +22,7 @@ pub enum Transport {
 pub struct Upstream {
     pub name: String,
     pub ledger: Ledger,
-    pub spoken: ProtocolVersion,
+    pub protocol_version: ProtocolVersion,
     pub transport: Transport,
     url: String,
     process: Option<Process>,
@@ -33,18 +33,19 @@ impl Upstream {
     pub async fn start(
         scene: &Scene,
         name: &str,
-        spoken: ProtocolVersion,
+        protocol_version: ProtocolVersion,
         transport: Transport,
     ) -> Self {
         let ledger = Ledger::at(scene.path(&format!("{name}.ledger")));
         let (url, process) = match transport {
             Transport::Stdio => (String::new(), None),
             Transport::Http | Transport::Sse => {
-                let (url, process) = started(spoken, transport, &ledger, "127.0.0.1:0").await;
+                let (url, process) =
+                    started(protocol_version, transport, &ledger, "127.0.0.1:0").await;
                 (url, Some(process))
             }
         };
-        Self { name: name.to_owned(), ledger, spoken, transport, url, process }
+        Self { name: name.to_owned(), ledger, protocol_version, transport, url, process }
     }
 
     /// Its URL.
@@ -58,7 +59,7 @@ impl Upstream {
             Transport::Http | Transport::Sse => entry::at(&self.name, &self.url),
             Transport::Stdio => {
                 let ledger = self.ledger.path().to_str().expect("a path is text");
-                let args = [self.spoken.as_str(), "stdio", ledger].map(str::to_owned);
+                let args = [self.protocol_version.as_str(), "stdio", ledger].map(str::to_owned);
                 entry::program(&self.name, &built("single-version-upstream"), &args)
             }
         }
@@ -72,7 +73,8 @@ impl Upstream {
     /// Starts it again at the same address, without its earlier state.
     pub async fn start_again(&mut self) {
         let place = self.url.trim_start_matches("http://").split('/').next().unwrap_or_default();
-        let (url, process) = started(self.spoken, self.transport, &self.ledger, place).await;
+        let (url, process) =
+            started(self.protocol_version, self.transport, &self.ledger, place).await;
         assert_eq!(url, self.url);
         self.process = Some(process);
     }
@@ -86,14 +88,14 @@ impl Upstream {
 }
 
 async fn started(
-    spoken: ProtocolVersion,
+    protocol_version: ProtocolVersion,
     transport: Transport,
     ledger: &Ledger,
     address: &str,
 ) -> (String, Process) {
     let transport = if transport == Transport::Sse { "sse" } else { "http" };
     let mut process = Process::start(&built("single-version-upstream"), |command| {
-        command.args([spoken.as_str(), transport]).arg(ledger.path()).arg(address);
+        command.args([protocol_version.as_str(), transport]).arg(ledger.path()).arg(address);
     });
     (process.line().await, process)
 }

@@ -2,7 +2,7 @@
 
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_gateway::editors::setup::told;
+use evermoor_gateway::editors::setup::setup_failure;
 use evermoor_setup::editors::command::EditorCommand;
 use evermoor_setup::entry::desired::{default_transport, desired_entry, install_link, snippet};
 use evermoor_setup::{
@@ -118,7 +118,7 @@ impl SetupRun<'_> {
         };
         self.user_editors
             .plan(client, self.scope(), &desired, gate)
-            .map_err(|refused| told(&refused))
+            .map_err(|refused| setup_failure(&refused))
     }
 
     /// The editor's own command for adding a server, unless the user chose a scope or transport.
@@ -149,11 +149,11 @@ impl SetupRun<'_> {
             run_command(client, &command)?;
             self.user_editors
                 .record_command(client, &self.gateway_entries())
-                .map_err(|refused| told(&refused))?;
+                .map_err(|refused| setup_failure(&refused))?;
             return Ok(OutcomeKind::Connected { backup: None, by_command: true });
         }
         let plan = self.plan(client, &self.access.with_token_for(client)?)?;
-        let done = self.user_editors.apply(&plan).map_err(|refused| told(&refused))?;
+        let done = self.user_editors.apply(&plan).map_err(|refused| setup_failure(&refused))?;
         let backup = done.backup.map(|path| path.display().to_string());
         Ok(if done.changed {
             OutcomeKind::Connected { backup, by_command: false }

@@ -1,7 +1,7 @@
 //! Undoes the setup of editors, in every file that was changed.
 
 use evermoor_core::failure::Failure;
-use evermoor_gateway::editors::setup::told;
+use evermoor_gateway::editors::setup::setup_failure;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{ConfigLocation, EditorSpec, SetupError, SetupScope, UserEditors, client};
 
@@ -66,13 +66,13 @@ fn undo(
     let changed = match user_editors.undo_command(client).filter(|_| usual) {
         Some(command) => {
             run_command(client, &command)?;
-            user_editors.forget_command(client).map_err(|refused| told(&refused))?;
+            user_editors.forget_command(client).map_err(|refused| setup_failure(&refused))?;
             true
         }
         None => match user_editors.undo_at(client, location) {
             Ok(done) => done.changed,
             Err(SetupError::NotConnected { .. } | SetupError::NoFile { .. }) => false,
-            Err(refused) => return Err(told(&refused)),
+            Err(refused) => return Err(setup_failure(&refused)),
         },
     };
     revoke(user_editors, paths, client);

@@ -56,12 +56,13 @@ mod tests {
 
     #[test]
     fn a_completion_has_no_context_before_2025_06_18() {
-        for spoken in ProtocolVersion::ALL {
-            let sent = for_version(request("completion/complete"), spoken).params.unwrap();
-            let known = spoken.knows(SessionVersion::V2025_06_18);
-            assert_eq!(sent.member("context").is_some(), known, "{spoken:?}");
+        for protocol_version in ProtocolVersion::ALL {
+            let sent =
+                for_version(request("completion/complete"), protocol_version).params.unwrap();
+            let known = protocol_version.knows(SessionVersion::V2025_06_18);
+            assert_eq!(sent.member("context").is_some(), known, "{protocol_version:?}");
             assert!(sent.member("ref").is_some());
-            assert_eq!(for_version(request("tools/call"), spoken), request("tools/call"));
+            assert_eq!(for_version(request("tools/call"), protocol_version), request("tools/call"));
         }
     }
 

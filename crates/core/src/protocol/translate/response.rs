@@ -329,8 +329,8 @@ mod tests {
         #[test]
         fn between_equal_versions_every_byte_stays(text: String, version in 0..5_usize) {
             let own = Response::result(Id::number(1), Raw::of(&json!({ "resultType": text, "structuredContent": 1 })));
-            let spoken = ProtocolVersion::ALL[version];
-            prop_assert_eq!(translate("tools/call", own.clone(), spoken, spoken, None), own);
+            let protocol_version = ProtocolVersion::ALL[version];
+            prop_assert_eq!(translate("tools/call", own.clone(), protocol_version, protocol_version, None), own);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::protocol::version::ProtocolVersion;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerDescription {
     /// The protocol version of the capabilities.
-    spoken: ProtocolVersion,
+    protocol_version: ProtocolVersion,
     capabilities: Raw,
     server_info: Raw,
     instructions: Option<String>,
@@ -25,7 +25,7 @@ const TTL: u64 = 0;
 impl ServerDescription {
     /// One upstream, from its handshake in its protocol version. The gateway itself detects changed
     /// lists.
-    pub fn of_upstream(handshake: &Handshake, spoken: ProtocolVersion) -> Self {
+    pub fn of_upstream(handshake: &Handshake, protocol_version: ProtocolVersion) -> Self {
         let mut capabilities = handshake.capabilities.clone();
         for list in ["tools", "prompts", "resources"] {
             if let Some(offered) = capabilities.member(list) {
@@ -34,7 +34,7 @@ impl ServerDescription {
             }
         }
         Self {
-            spoken,
+            protocol_version,
             capabilities,
             server_info: handshake.server_info.clone(),
             instructions: handshake.instructions.clone(),
@@ -63,7 +63,7 @@ impl ServerDescription {
             })
             .collect();
         Self {
-            spoken: ProtocolVersion::Session(SessionVersion::LATEST),
+            protocol_version: ProtocolVersion::Session(SessionVersion::LATEST),
             capabilities: Raw::of(&capabilities),
             server_info: gateway_info(version),
             instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
@@ -79,7 +79,7 @@ impl ServerDescription {
         let instructions = self.instructions.as_deref();
         let capabilities = task::translate_capabilities(
             &self.capabilities,
-            self.spoken,
+            self.protocol_version,
             ProtocolVersion::Session(revision),
         );
         initialize_result(revision, &capabilities, &self.server_info, instructions)
@@ -99,7 +99,7 @@ impl ServerDescription {
         let meta = Raw::of(&serde_json::json!({})).with(meta::SERVER, &self.server_info);
         let capabilities = task::translate_capabilities(
             &self.capabilities,
-            self.spoken,
+            self.protocol_version,
             ProtocolVersion::Stateless,
         );
         Raw::of(&result).with("capabilities", &capabilities).with("_meta", &meta)

@@ -23,8 +23,8 @@ pub fn is_declared(capabilities: &Raw) -> bool {
 }
 
 /// Whether a server with these capabilities can turn tool calls into tasks.
-pub fn is_offered(capabilities: &Raw, spoken: ProtocolVersion) -> bool {
-    match spoken {
+pub fn is_offered(capabilities: &Raw, protocol_version: ProtocolVersion) -> bool {
+    match protocol_version {
         ProtocolVersion::Stateless => is_declared(capabilities),
         ProtocolVersion::Session(_) => {
             let calls = || capabilities.member("tasks")?.member("requests")?.member("tools");

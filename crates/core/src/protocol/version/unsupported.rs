@@ -12,8 +12,9 @@ pub fn newest_common_version(error: &Raw) -> Option<ProtocolVersion> {
         return None;
     }
     let listed: Vec<String> = error.member("data")?.member("supported")?.read().ok()?;
-    let is_listed =
-        |spoken: &ProtocolVersion| listed.iter().any(|revision| revision == spoken.as_str());
+    let is_listed = |protocol_version: &ProtocolVersion| {
+        listed.iter().any(|revision| revision == protocol_version.as_str())
+    };
     ProtocolVersion::ALL.into_iter().rev().find(is_listed)
 }
 

@@ -93,9 +93,14 @@ const MAX_LOGS: usize = 64;
 
 impl Exchange {
     /// Starts a request that has yet to be routed.
-    pub fn start(endpoint: &McpEndpoint, view: View, request: Request, asker: Requester) -> Self {
+    pub fn start(
+        endpoint: &McpEndpoint,
+        view: View,
+        request: Request,
+        requester: Requester,
+    ) -> Self {
         let router = endpoint.router.clone();
-        let mut exchange = Self::at(endpoint, &view, &request, asker);
+        let mut exchange = Self::at(endpoint, &view, &request, requester);
         exchange.stage = match exchange.translation.gateway_answer(&request) {
             Some(response) => {
                 ExchangeStage::Calling(std::future::ready(CallReply::Whole(response)).boxed())
@@ -114,30 +119,30 @@ impl Exchange {
         destination: Destination,
         view: &View,
         request: &Request,
-        asker: Requester,
+        requester: Requester,
     ) -> Self {
-        let mut exchange = Self::at(endpoint, view, request, asker);
+        let mut exchange = Self::at(endpoint, view, request, requester);
         exchange.send_to(destination);
         exchange
     }
 
-    fn at(endpoint: &McpEndpoint, view: &View, request: &Request, asker: Requester) -> Self {
+    fn at(endpoint: &McpEndpoint, view: &View, request: &Request, requester: Requester) -> Self {
         let call = CallRef::of(request);
-        let record = asker.record(endpoint, view, request, &call);
+        let record = requester.record(endpoint, view, request, &call);
         let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
-        let (log, logged) = asker.logs.then(|| mpsc::channel(MAX_LOGS)).unzip();
+        let (log, logged) = requester.logs.then(|| mpsc::channel(MAX_LOGS)).unzip();
         let caller = Caller {
-            session: asker.session,
-            client_meta: asker.client_meta,
+            session: requester.session,
+            client_meta: requester.client_meta,
             questions,
             logs: log,
             headers: Vec::new(),
             delivery_status: Arc::default(),
         };
         let translation = Translation::new(
-            (asker.spoken, asker.editor),
-            asker.client_capabilities,
-            asker.tasks,
+            (requester.protocol_version, requester.editor),
+            requester.client_capabilities,
+            requester.tasks,
             matches!(view.scope, ViewScope::All),
             endpoint.finished.clone(),
             (request.method.clone(), call),
@@ -151,7 +156,7 @@ impl Exchange {
             caller,
             questions: VecDeque::new(),
             batch: InputBatch::default(),
-            owner: asker.owner,
+            owner: requester.owner,
             upstream: None,
             list_filter: view.list_filter(request),
             record,
@@ -171,7 +176,9 @@ impl Exchange {
 
     /// Whether the upstream is stateless.
     pub fn is_upstream_stateless(&self) -> bool {
-        self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.spoken().is_stateless())
+        self.upstream
+            .as_ref()
+            .is_some_and(|(upstream, _)| upstream.protocol_version().is_stateless())
     }
 
     /// Whether the upstream may have received the call.
@@ -346,7 +353,7 @@ impl Exchange {
             None => response,
         };
         let (from, request) = match &self.upstream {
-            Some((upstream, request)) => (upstream.spoken(), Some(request)),
+            Some((upstream, request)) => (upstream.protocol_version(), Some(request)),
             // The gateway's own answers are translated for the editor too.
             None if self.translation.editor.is_stateless() => {
                 (ProtocolVersion::Session(SessionVersion::LATEST), None)

@@ -16,7 +16,7 @@ pub struct Requester {
     pub session: u64,
     /// The editor's name in the token file.
     pub editor: String,
-    pub spoken: ProtocolVersion,
+    pub protocol_version: ProtocolVersion,
     /// Whose upstream connection to use where connections are not shared.
     pub owner: ScopeOwner,
     pub client_capabilities: ClientCapabilities,

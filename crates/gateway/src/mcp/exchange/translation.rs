@@ -89,13 +89,13 @@ impl Translation {
         caller: &mut Caller,
         request: Request,
     ) -> Request {
-        let spoken = upstream.spoken();
-        let request = for_version(request, spoken);
+        let protocol_version = upstream.protocol_version();
+        let request = for_version(request, protocol_version);
         if self.merged {
             return without_tasks(request);
         }
         let Some(known) = upstream.state().known else { return request };
-        self.offered = task::is_offered(&known.handshake.capabilities, spoken);
+        self.offered = task::is_offered(&known.handshake.capabilities, protocol_version);
         let params = request.params.as_ref();
         let wanted = match self.editor.is_stateless() {
             true => {
@@ -106,13 +106,15 @@ impl Translation {
         };
         let makes_tasks =
             request.method == method::TOOLS_CALL && self.tasks && self.offered && wanted;
-        match TaskAdapter::of(&request, self.editor, spoken, makes_tasks) {
+        match TaskAdapter::of(&request, self.editor, protocol_version, makes_tasks) {
             Some((adapter, first)) => {
                 self.adapter = Some(adapter);
                 caller.client_meta = caller.client_meta.take().map(|who| who.with_tasks());
                 first
             }
-            None if spoken.is_stateless() && !self.editor.is_stateless() => without_tasks(request),
+            None if protocol_version.is_stateless() && !self.editor.is_stateless() => {
+                without_tasks(request)
+            }
             None => request,
         }
     }

@@ -121,7 +121,7 @@ impl ActiveSession {
             session: self.number,
             editor: claims.editor.clone(),
             owner: self.owner(),
-            spoken: ProtocolVersion::Session(claims.revision),
+            protocol_version: ProtocolVersion::Session(claims.revision),
             client_capabilities: claims.client_capabilities,
             tasks: claims.revision >= SessionVersion::V2025_11_25,
             logs: false,

@@ -212,8 +212,8 @@ pub(crate) async fn ensure_log_level(
     if upstream.is_stateless() || !known.is_some_and(|known| known.handshake.offers("logging")) {
         return;
     }
-    let spoken = upstream_subscriptions.in_scope(upstream.scope()).borrow().level;
-    if spoken.is_none_or(|spoken| level < spoken) {
+    let protocol_version = upstream_subscriptions.in_scope(upstream.scope()).borrow().level;
+    if protocol_version.is_none_or(|protocol_version| level < protocol_version) {
         subscribe_logs(upstream_subscriptions, upstream, NO_SESSION, level).await;
     }
 }

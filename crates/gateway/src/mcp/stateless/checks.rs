@@ -45,7 +45,7 @@ pub(super) fn has_foreign_state(destination: &Destination, request: &Request) ->
     let params = request.params.as_ref();
     let brings = params.is_some_and(|params| params.member("requestState").is_some());
     let Destination::Upstream(upstream, _) = destination else { return false };
-    brings && !upstream.spoken().is_stateless()
+    brings && !upstream.protocol_version().is_stateless()
 }
 
 /// The response to a call that needs a link opened which the user declined to open.

@@ -138,10 +138,10 @@ async fn answer_request(
             return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
         }
         Resume::New | Resume::Retry => {
-            let asker = Requester {
+            let requester = Requester {
                 session: endpoint.sessions.number(),
                 editor: editor.name.clone(),
-                spoken: ProtocolVersion::Stateless,
+                protocol_version: ProtocolVersion::Stateless,
                 owner: ScopeOwner::Editor(editor.name.clone()),
                 client_capabilities: asked.client_capabilities,
                 tasks: asked.tasks,
@@ -150,12 +150,13 @@ async fn answer_request(
                 client: who.client(),
             };
             if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
-                let upstream = upstream.used_by(&asker.owner);
+                let upstream = upstream.used_by(&requester.owner);
                 subscriptions::ensure_log_level(&endpoint.upstream_subscriptions, &upstream, level)
                     .await;
             }
             let batches = may_need_input(&request.method);
-            Exchange::with(endpoint, destination, &view, &request, asker).batching_input(batches)
+            Exchange::with(endpoint, destination, &view, &request, requester)
+                .batching_input(batches)
         }
     };
     let (editor, endpoint) = (editor.name.clone(), Arc::clone(endpoint));

@@ -77,8 +77,8 @@ impl Sessions {
     }
 
     pub(crate) fn announce_tools(&self) {
-        let news = Notification::new("notifications/tools/list_changed", None);
-        self.write(&sse::write(Some("message"), None, &news.to_bytes()));
+        let notifications = Notification::new("notifications/tools/list_changed", None);
+        self.write(&sse::write(Some("message"), None, &notifications.to_bytes()));
     }
 
     pub(crate) fn babble(&self) {

@@ -51,7 +51,7 @@ pub(crate) async fn take(
                 async move { answer(&app, &session, &request, &stream).await }
             });
         }
-        Ok(Message::Notification(told)) if told.method == method::CANCELLED => {
+        Ok(Message::Notification(notification)) if notification.method == method::CANCELLED => {
             app.ledger.record("cancelled");
         }
         Ok(Message::Notification(_) | Message::Response(_)) => {}
@@ -73,7 +73,9 @@ async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
                 .to_bytes(),
         );
     }
-    let said = |told: evermoor_core::protocol::envelope::Notification| write(told.to_bytes());
+    let said = |notification: evermoor_core::protocol::envelope::Notification| {
+        write(notification.to_bytes())
+    };
     if let Some(response) = mcp::answer(app, request, SessionVersion::V2024_11_05, said).await {
         write(response.to_bytes());
     }

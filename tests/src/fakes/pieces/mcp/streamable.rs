@@ -27,7 +27,7 @@ pub(crate) async fn take(
 ) -> HttpResponse {
     let request = match Message::parse(&message) {
         Ok(Message::Request(request)) => request,
-        Ok(Message::Notification(told)) if told.method == method::CANCELLED => {
+        Ok(Message::Notification(notification)) if notification.method == method::CANCELLED => {
             app.ledger.record("cancelled");
             return StatusCode::ACCEPTED.into_response();
         }
@@ -71,7 +71,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
     let talking = Arc::clone(&app);
     app.spawn(async move {
         let write = |message: Bytes| drop(stream.send(sse::write(Some("message"), None, &message)));
-        let said = |told: Notification| write(told.to_bytes());
+        let said = |notification: Notification| write(notification.to_bytes());
         if let Some(response) = mcp::answer(&talking, &request, PROTOCOL_VERSION, said).await {
             write(response.to_bytes());
         }

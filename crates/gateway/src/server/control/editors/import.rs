@@ -18,7 +18,7 @@ use evermoor_setup::{EditorSpec, client};
 
 use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};
 use crate::editors::import::{Import, ImportJournal, redirect, undo};
-use crate::editors::setup::told;
+use crate::editors::setup::setup_failure;
 use crate::server::control::ControlApi;
 
 pub(crate) async fn preview(
@@ -59,7 +59,7 @@ async fn preview_import(
                 &entries.desired(user_editors, true),
                 &access,
             );
-            plan.map(|plan| plan.diff(&access)).map_err(|refused| told(&refused))
+            plan.map(|plan| plan.diff(&access)).map_err(|refused| setup_failure(&refused))
         });
         let (before, after) = import.config()?;
         let config_path = paths.config.display().to_string();
@@ -120,7 +120,9 @@ async fn import_servers(
             redirect::all(paths, user_editors, &import.plan, true, access, &mut journal)?;
         // Servers that cannot be imported stay. If none can, the editor is only set up.
         match redirected.into_iter().next() {
-            Some(redirect::RedirectReport { trouble: Some(refused), .. }) => Err(told(&refused)),
+            Some(redirect::RedirectReport { trouble: Some(refused), .. }) => {
+                Err(setup_failure(&refused))
+            }
             Some(redirect::RedirectReport { backup, .. }) => {
                 let backup = backup.map(|path| path.display().to_string());
                 Ok(Some(done(user_editors, client, true, backup)))

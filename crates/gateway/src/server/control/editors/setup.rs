@@ -21,7 +21,7 @@ use evermoor_setup::{
     LiveSession, SetupError, SetupScope, client,
 };
 
-use crate::editors::setup::{tell, told};
+use crate::editors::setup::{setup_failure, tell};
 use crate::server::control::{ControlApi, refuse};
 
 /// The address and the paths of this gateway, for editor entries.
@@ -62,7 +62,7 @@ pub(crate) async fn preview(
         });
         let diff = match plan.transpose() {
             Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&access)),
-            Err(refused) => return Err(told(&refused)),
+            Err(refused) => return Err(setup_failure(&refused)),
         };
         let entries = [(
             GatewayEntry::for_all().name,
@@ -104,7 +104,7 @@ pub(crate) async fn connect_editor(
                 )
                 .map(drop)
         });
-        tried.await?.map_err(|refused| told(&refused))?;
+        tried.await?.map_err(|refused| setup_failure(&refused))?;
         let created = control.editors.add(client.id.clone()).await;
         created.map_err(|error| Failure::from(&error))?;
     }
@@ -122,7 +122,7 @@ pub(crate) async fn connect_editor(
             if !connected {
                 user_editors
                     .record_command(client, &[GatewayEntry::for_all()])
-                    .map_err(|refused| told(&refused))?;
+                    .map_err(|refused| setup_failure(&refused))?;
             }
             Ok(done(user_editors, client, !connected, None))
         })
@@ -135,8 +135,9 @@ pub(crate) async fn connect_editor(
             &desired_entries(user_editors, client),
             &control.gateway_access(client),
         );
-        let applied =
-            plan.and_then(|plan| user_editors.apply(&plan)).map_err(|refused| told(&refused))?;
+        let applied = plan
+            .and_then(|plan| user_editors.apply(&plan))
+            .map_err(|refused| setup_failure(&refused))?;
         let backup = applied.backup.map(|path| path.display().to_string());
         Ok(done(user_editors, client, applied.changed, backup))
     })
@@ -151,7 +152,7 @@ pub(crate) async fn rewrite_token(control: &Arc<ControlApi>, id: &str) {
     let done = with_editor_files(control, move |user_editors, control| {
         user_editors
             .rewrite_token(client, &control.gateway_access(client))
-            .map_err(|refused| told(&refused))
+            .map_err(|refused| setup_failure(&refused))
     });
     if let Err(failure) | Ok(Err(failure)) = done.await {
         tracing::warn!(editor = id, %failure, "cannot write the new token into the editor's file");
@@ -194,7 +195,7 @@ async fn undo_setup(
     let changed = match changed {
         Ok(changed) => changed,
         Err(SetupError::NotConnected { .. } | SetupError::NoFile { .. }) => false,
-        Err(refused) => return Err(told(&refused)),
+        Err(refused) => return Err(setup_failure(&refused)),
     };
     let elsewhere = with_editor_files(control, move |user_editors, _| {
         user_editors.journal.records().iter().any(|record| record.client == client.id)

@@ -52,10 +52,10 @@ pub(crate) async fn call(
     let client = Implementation { name: "Evermoor".into(), version: crate::VERSION.into() };
     let (owner, client_capabilities) =
         (ScopeOwner::Editor(DASHBOARD.into()), ClientCapabilities::default());
-    let asker = Requester {
+    let requester = Requester {
         session: endpoint.sessions.number(),
         editor: DASHBOARD.into(),
-        spoken: ProtocolVersion::Session(SessionVersion::LATEST),
+        protocol_version: ProtocolVersion::Session(SessionVersion::LATEST),
         owner: owner.clone(),
         client_capabilities,
         tasks: false,
@@ -65,7 +65,7 @@ pub(crate) async fn call(
     };
     let view = control.router.all(DASHBOARD).of_one(upstream.clone());
     let began = Instant::now();
-    let outcome = answer(Exchange::start(endpoint, view, request, asker)).await;
+    let outcome = answer(Exchange::start(endpoint, view, request, requester)).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     upstream.release(&owner);
     let value = |raw: Raw| raw.read::<Value>().unwrap_or_default();
