@@ -1,6 +1,6 @@
 // npm run check: the quick part of npm test. `npm run check -- lint` runs one step.
 
-import { quickSteps } from "./lib/checks/check_steps.mjs";
+import { quickSteps } from "./lib/checks/test_steps.mjs";
 import { main } from "./lib/run/main.mjs";
 import { forTheTray, toCompile } from "./lib/machine/requirements.mjs";
 import { setUp } from "./lib/machine/setup.mjs";

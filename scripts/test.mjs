@@ -1,6 +1,6 @@
 // npm test: installs what is missing and checks everything. `npm test -- lint tests` runs those steps alone.
 
-import { fullSteps } from "./lib/checks/check_steps.mjs";
+import { fullSteps } from "./lib/checks/test_steps.mjs";
 import { env } from "./lib/machine/env.mjs";
 import { main } from "./lib/run/main.mjs";
 import { forTheTests, forTheTray, toCompile } from "./lib/machine/requirements.mjs";

@@ -16,8 +16,6 @@ mod apps;
 mod calls;
 mod catalog;
 mod commands;
-#[cfg(unix)]
-mod compatibility;
 mod control;
 mod endpoint;
 mod interop;

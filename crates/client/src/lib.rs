@@ -9,15 +9,15 @@
 //! - [`control`]: the typed client of the control API
 //! - [`api_proxy`]: forwards the dashboard's requests to the control API
 //! - [`launch`]: starts a gateway, or replaces an older one
-//! - [`keep_running`]: keeps a gateway running and reports its state
+//! - [`gateway_supervisor`]: keeps a gateway running and reports its state
 //! - [`move_port`]: moves the gateway to another port
 //! - [`mcp`]: a minimal MCP client for the public endpoint; `token`: the token it uses
 //! - [`shim`]: bridges an editor's stdin and stdout to the gateway
 
 pub mod api_proxy;
 pub mod control;
+pub mod gateway_supervisor;
 pub mod http;
-pub mod keep_running;
 pub mod launch;
 pub mod mcp;
 pub mod move_port;
@@ -26,4 +26,4 @@ mod token;
 
 pub use api_proxy::ControlResponse;
 pub use control::{ControlClient, ControlError};
-pub use keep_running::{GatewaySupervisor, Presence};
+pub use gateway_supervisor::{GatewaySupervisor, Presence};

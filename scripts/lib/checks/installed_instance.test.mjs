@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { besideInstalledInstance, changes, environment } from "./installed_instance.mjs";
-import { fullSteps, quickSteps } from "./check_steps.mjs";
+import { fullSteps, quickSteps } from "./test_steps.mjs";
 import { endAll, processesOf } from "../run/processes.mjs";
 
 const skip = process.platform !== "linux" && "only Linux tells which processes are left";

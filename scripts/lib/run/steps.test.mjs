@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fullSteps, quickSteps } from "../checks/check_steps.mjs";
+import { fullSteps, quickSteps } from "../checks/test_steps.mjs";
 import { headless } from "../checks/platforms.mjs";
 import { choose, table } from "./steps.mjs";
 

@@ -3,10 +3,11 @@
 //! - [`calls`], [`sessions`], [`hammer`]: what continues across a takeover
 //! - [`attempts`]: takeovers that fail
 //! - [`history`]: the record of outages
-//! - [`other_versions`]: older gateways
+//! - [`other_versions`]: older gateways; [`compatibility`]: the files they wrote
 
 mod attempts;
 mod calls;
+mod compatibility;
 mod hammer;
 mod history;
 mod other_versions;

@@ -1,6 +1,6 @@
 //! The real tray on a private desktop, read and clicked over D-Bus.
 //!
-//! - [`menu`], [`window`], [`shell`]: what it shows
+//! - [`menu`], [`window`], [`window_permissions`]: what it shows
 //! - [`alerts`]: the notifications people get
 //! - [`gateway`], [`port`]: the gateway it starts
 //! - [`editors`], [`login`], [`updates`], [`log`]: everything else it does
@@ -14,9 +14,9 @@ mod log;
 mod login;
 mod menu;
 mod port;
-mod shell;
 mod updates;
 mod window;
+mod window_permissions;
 
 use std::path::PathBuf;
 

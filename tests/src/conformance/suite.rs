@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(100);
 /// `results`.
 pub(super) async fn run(results: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
     let mut command = command(node());
-    command.arg("--import").arg(folder().join("patient.mjs"));
+    command.arg("--import").arg(folder().join("longer_timeouts.mjs"));
     command.arg(folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
     command.args(arguments).arg("-o").arg(results).envs(variables.iter().copied());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

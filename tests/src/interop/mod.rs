@@ -98,8 +98,8 @@ impl Server {
         let port = free_port();
         let script = |name: &str| vec![folder().join("repertoire").join(name)];
         let (program, script): (PathBuf, Vec<PathBuf>) = match sdk {
-            Sdk::FirstTypeScript => (node(), script("first.mjs")),
-            Sdk::SecondTypeScript => (node(), script("second.mjs")),
+            Sdk::FirstTypeScript => (node(), script("server_sdk_v1.mjs")),
+            Sdk::SecondTypeScript => (node(), script("server_sdk_v2.mjs")),
             Sdk::Python => (python(), script("server.py")),
             Sdk::Rust => (built("rmcp-repertoire"), Vec::new()),
         };

@@ -11,10 +11,10 @@
 //!
 //! This module uses `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
+mod allow_deny;
 mod app;
 mod diff;
 pub mod edit;
-mod lists;
 pub mod migrate;
 pub mod redacted;
 pub mod schema;

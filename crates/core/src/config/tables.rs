@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
+use super::allow_deny::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::tray::{self, TrayTable};
 use super::{
     Config, ConfigError, DEFAULT_HOLD, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing,
@@ -115,8 +115,8 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
     let mut names: Vec<&UpstreamName> = upstreams.iter().chain(&off).map(|one| &one.name).collect();
     names.sort();
     for (name, table) in &file.editors {
-        let editor = lists::of_editor(text, name, table)?;
-        doubts.extend(lists::doubts(text, name.get_ref(), table, &names));
+        let editor = allow_deny::of_editor(text, name, table)?;
+        doubts.extend(allow_deny::doubts(text, name.get_ref(), table, &names));
         editors.insert(name.get_ref().clone(), editor);
     }
     let (gateway, tray) = (gateway(text, &file.gateway)?, tray::read(text, &file.tray)?);
@@ -173,7 +173,7 @@ fn upstream(
             safe_tools: safe_tools(&table.tools.tools),
         },
         sharing: table.sharing,
-        filters: lists::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
+        filters: allow_deny::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
     })
 }
 

@@ -5,7 +5,7 @@
 //! - [`lost`]: the accepted losses
 
 mod client;
-mod lost;
+mod known_losses;
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use evermoor_tests::conformance::{
     Comparison, Era, Findings, Requirements, directly, through_a_gateway,
 };
 
-use lost::LOST;
+use known_losses::LOST;
 
 const OLDER: [SessionVersion; 3] =
     [SessionVersion::V2025_06_18, SessionVersion::V2025_03_26, SessionVersion::V2024_11_05];

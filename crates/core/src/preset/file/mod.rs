@@ -5,18 +5,18 @@
 //! `tables` has the tables as serde reads them, and `field` validates single values. This file turns
 //! the tables into a preset.
 
-mod field;
 mod tables;
+mod validate;
 
 use std::time::Duration;
 
 use toml::Spanned;
 
-use self::field::{Text, wrong};
 use self::tables::{
     AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, VersionTable,
     WordsTable,
 };
+use self::validate::{Text, wrong};
 use super::{
     AppRequest, Condition, ConditionKind, ConditionText, Discovery, EndpointTransport, Expectation,
     ExpectedBody, MemoryLimits, PlatformSpec, Preset, PresetEndpoint, Probe, ProbeMethod,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::field::Text;
+use super::validate::Text;
 use crate::config::DurationText;
 
 #[derive(Deserialize)]

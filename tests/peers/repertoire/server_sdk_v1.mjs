@@ -1,4 +1,4 @@
-// A server built with version 1 of the TypeScript SDK, which only supports sessions: `first.mjs LEDGER PORT`. See
+// A server built with version 1 of the TypeScript SDK, which only supports sessions: `server_sdk_v1.mjs LEDGER PORT`. See
 // README.md.
 
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-// A server built with version 2 of the TypeScript SDK, limited to stateless requests: `second.mjs LEDGER PORT`. See
+// A server built with version 2 of the TypeScript SDK, limited to stateless requests: `server_sdk_v2.mjs LEDGER PORT`. See
 // README.md.
 
 import { createServer } from "node:http";
