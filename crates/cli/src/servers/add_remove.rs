@@ -92,7 +92,7 @@ fn change(
     done: Change,
     edit: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Exit {
-    if let Err(failure) = edited(&paths.config, name, edit) {
+    if let Err(failure) = edited(&paths.config, name, done, edit) {
         return Exit::failed(&failure);
     }
     let progress = Progress::show("Waiting for the gateway");
@@ -123,6 +123,7 @@ fn change(
 fn edited(
     path: &Path,
     name: &str,
+    done: Change,
     change: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<(), Failure> {
     let locate = |ConfigError { line, what, remedy }: ConfigError| {
@@ -139,13 +140,12 @@ fn edited(
         Err(error) => return Err(unusable(error)),
     };
     let mut edit = ConfigEdit::of(&text).map_err(locate)?;
-    let before = edit.before().clone();
-    let known: Vec<&str> =
-        before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
-    change(&mut edit).map_err(|mistake| match mistake.what.starts_with("There is no server") {
-        true => lookup::unknown(name, known.iter().copied()),
-        false => locate(mistake),
-    })?;
+    if done != Change::Added && !edit.has_upstream(name) {
+        let before = edit.before();
+        let known = before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str());
+        return Err(lookup::unknown(name, known));
+    }
+    change(&mut edit).map_err(locate)?;
     let (text, _) = edit.done().map_err(|mistake| {
         // The line number would refer to text that was not written.
         locate(ConfigError { line: None, ..mistake })

@@ -94,7 +94,7 @@ pub(super) fn of_editor(
 }
 
 /// Warnings about patterns in an editor's entry that match none of these upstreams.
-pub(super) fn doubts(
+pub(super) fn warnings(
     text: &str,
     editor: &str,
     table: &EditorTable,
@@ -114,7 +114,7 @@ pub(super) fn doubts(
     };
     let known = upstreams.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let unknown = unmatched(&table.upstreams, &|pattern, name| pattern.matches(name.as_str()));
-    let mut doubts: Vec<ConfigError> = unknown
+    let mut warnings: Vec<ConfigError> = unknown
         .into_iter()
         .map(|(line, written)| ConfigError {
             line: Some(line),
@@ -127,7 +127,7 @@ pub(super) fn doubts(
     {
         let begins =
             |pattern: &Pattern, name: &UpstreamName| pattern.can_begin(&full_name(name, ""));
-        doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| ConfigError {
+        warnings.extend(unmatched(table, &begins).into_iter().map(|(line, written)| ConfigError {
             line: Some(line),
             what: format!(
                 "`{written}` in `{list}` under {place} matches nothing: there a {kind} is named \
@@ -136,7 +136,7 @@ pub(super) fn doubts(
             remedy: format!("Write `*__{}`, or name the server.", tail(&written)),
         }));
     }
-    doubts
+    warnings
 }
 
 /// The part after the upstream's name, or the whole text.
@@ -237,8 +237,8 @@ mod tests {
         Config::parse(&format!("{TWO}{text}")).unwrap()
     }
 
-    fn doubts(text: &str) -> Vec<(usize, String)> {
-        let found = config(text).doubts;
+    fn warnings(text: &str) -> Vec<(usize, String)> {
+        let found = config(text).warnings;
         found.iter().map(|doubt| (doubt.line.unwrap(), doubt.to_string())).collect()
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let rules = &config.editors["cursor"].rules;
         assert!(!rules.upstreams.passes("files") && rules.upstreams.passes("notes"));
         assert!(rules.items.tools.passes("notes__read_all"));
-        assert_eq!((config.editors["cursor"].line, config.doubts.len()), (5, 0));
+        assert_eq!((config.editors["cursor"].line, config.warnings.len()), (5, 0));
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_matches_nothing_is_reported_with_its_line_and_a_remedy() {
-        let found = doubts(
+        let found = warnings(
             "[editors.cursor]\nupstreams.allow = [\n\"notes\",\n\"flies\",\n]\ntools.deny = [\"delete_*\", \"*__erase\", \"fils__x\"]\n",
         );
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [8, 10, 10]);
@@ -317,7 +317,7 @@ mod tests {
             all.iter().map(|one| one.name.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(names(&config.upstreams), ["files", "notes"]);
-        assert_eq!((names(&config.off), config.doubts.len()), (vec!["pics".to_owned()], 0));
+        assert_eq!((names(&config.off), config.warnings.len()), (vec!["pics".to_owned()], 0));
         let only = Config::parse("[upstreams.a]\nurl = \"http://x\"\nenabled = false\n").unwrap();
         assert!(only.upstreams.is_empty(), "the demo does not replace it");
         assert!(Config::parse("[upstreams.a]\nenabled = false\n").is_err());
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn an_editor_entry_without_a_token_is_reported() {
         let config = config("[editors.cursor]\n[editors.zed]\n");
-        let warnings = config.strangers(|name| name == "zed");
+        let warnings = config.editors_without_token(|name| name == "zed");
         assert_eq!(warnings.len(), 1);
         assert_eq!(warnings[0].line, Some(5));
         assert!(warnings[0].remedy.contains("evermoor tokens add cursor"), "{}", warnings[0]);

@@ -41,6 +41,7 @@ use crate::preset::PresetSet;
 use crate::security::secret_ref::{SecretRef, Template};
 pub use diff::ConfigDiff;
 use migrate::Migrations;
+pub use tables::DEFAULT_HOLD;
 pub(crate) use tables::{DurationText, duration, line};
 pub use transport::address::UpstreamUrl;
 pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
@@ -49,8 +50,6 @@ pub use tray::{NotificationLevel, TraySettings};
 
 /// The listen address if the configuration has none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
-/// How long a call waits for an upstream that is down, unless the file says otherwise.
-const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub struct Config {
     /// The rules of each editor; an editor without an entry sees everything.
     pub editors: BTreeMap<String, EditorConfig>,
     /// Warnings: probably mistakes, but the configuration is valid.
-    pub doubts: Vec<ConfigError>,
+    pub warnings: Vec<ConfigError>,
 }
 
 /// The entry of an editor.
@@ -166,7 +165,7 @@ impl Config {
     }
 
     /// Warnings about editors that have an entry but no token.
-    pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<ConfigError> {
+    pub fn editors_without_token(&self, has_token: impl Fn(&str) -> bool) -> Vec<ConfigError> {
         let unknown = self.editors.iter().filter(|(name, _)| !has_token(name));
         let warning = |(name, editor): (&String, &EditorConfig)| ConfigError {
             line: Some(editor.line),
@@ -280,7 +279,7 @@ mod tests {
         let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let config = Config::parse(example).unwrap();
         assert_eq!((config.upstreams.len(), config.off.len(), config.editors.len()), (5, 1, 1));
-        assert_eq!(config.doubts, []);
+        assert_eq!(config.warnings, []);
     }
 
     #[test]

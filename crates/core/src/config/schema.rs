@@ -1,4 +1,5 @@
-//! The JSON Schema of `config.toml`, for completion and validation in editors.
+//! The JSON Schema of `config.toml`, for completion and validation in editors. `schema.json` is
+//! written by hand; the tests compare it with the parser.
 //!
 //! It accepts everything that [`super::Config::parse`] accepts. Some rules, such as that the listen
 //! address must be loopback, are checked only by the parser.

@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::allow_deny::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::tray::{self, TrayTable};
 use super::{
-    Config, ConfigError, DEFAULT_HOLD, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing,
-    TransportConfig, UpstreamConfig, UpstreamUrl, app,
+    Config, ConfigError, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig,
+    UpstreamConfig, UpstreamUrl, app,
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
@@ -20,6 +20,8 @@ use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
 
 /// How long a call may take, unless the file says otherwise.
+/// How long a call waits for an upstream that is down, unless the file says otherwise.
+pub const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]
@@ -111,16 +113,16 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
     if file.upstreams.is_empty() {
         upstreams.push(demo());
     }
-    let (mut editors, mut doubts) = (BTreeMap::new(), Vec::new());
+    let (mut editors, mut warnings) = (BTreeMap::new(), Vec::new());
     let mut names: Vec<&UpstreamName> = upstreams.iter().chain(&off).map(|one| &one.name).collect();
     names.sort();
     for (name, table) in &file.editors {
         let editor = allow_deny::of_editor(text, name, table)?;
-        doubts.extend(allow_deny::doubts(text, name.get_ref(), table, &names));
+        warnings.extend(allow_deny::warnings(text, name.get_ref(), table, &names));
         editors.insert(name.get_ref().clone(), editor);
     }
     let (gateway, tray) = (gateway(text, &file.gateway)?, tray::read(text, &file.tray)?);
-    let config = Config { gateway, tray, upstreams, off, editors, doubts };
+    let config = Config { gateway, tray, upstreams, off, editors, warnings };
     Ok(config.with_preset_titles(&PresetSet::bundled()))
 }
 

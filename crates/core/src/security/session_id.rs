@@ -107,7 +107,8 @@ impl SessionKey {
     }
 
     fn signature(&self, claims: &str) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length of key will do");
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC accepts keys of any length");
         mac.update(claims.as_bytes());
         mac.finalize().into_bytes().into()
     }

@@ -12,7 +12,7 @@ use crate::config::presets::PresetProblem;
 /// The warnings of a gateway that listens on `started` and whose configuration is `now`. `mistake`
 /// is what is wrong with the file, if it was edited since.
 pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -> Vec<Failure> {
-    let (settings, doubts) = (&now.gateway, now.doubts.iter().map(doubt));
+    let (settings, warnings) = (&now.gateway, now.warnings.iter().map(doubt));
     let token = (!settings.require_token).then(|| {
         let what = "Any program on this computer can use your tools: no token is required.";
         Failure::new(Code::TokenOff, what, "Remove `require_token = false` from config.toml.")
@@ -24,7 +24,7 @@ pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -
         );
         Failure::new(Code::Configuration, what, "Restart the gateway to use the new address.")
     });
-    [token, moved, mistake.cloned()].into_iter().flatten().chain(doubts).collect()
+    [token, moved, mistake.cloned()].into_iter().flatten().chain(warnings).collect()
 }
 
 /// What is wrong with the user's presets, and which upstreams name an unknown preset. A preset that

@@ -1,19 +1,16 @@
 //! A gateway: starts, serves and stops.
 //!
 //! # Theory of operation
-//! It starts alone, or takes over from a running gateway ([`crate::lifecycle::takeover`]). When it is
-//! stopped, calls in flight have ten seconds to finish. When another gateway has taken over
-//! ([`crate::lifecycle::handover`]), they have two minutes.
+//! It starts alone, or takes over from a running gateway ([`crate::lifecycle::takeover`]). It
+//! serves until it is stopped or hands over to another gateway ([`crate::lifecycle::handover`]).
+//! [`crate::lifecycle::shutdown`] then lets calls in flight finish.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
 use evermoor_core::lifecycle::runtime::RuntimeFile;
@@ -25,6 +22,7 @@ use evermoor_platform::process::child::orphans;
 use crate::lifecycle::assembly::{Assembly, AssemblyInput};
 use crate::lifecycle::handover;
 use crate::lifecycle::handover::HandoverRequest;
+use crate::lifecycle::shutdown;
 use crate::lifecycle::takeover;
 use crate::lifecycle::takeover::{CurrentGateway, TakeoverTerms};
 use crate::server::bind;
@@ -38,19 +36,13 @@ pub struct Gateway {
     listener: TcpListener,
     lock: InstanceLock,
     /// Where another gateway can request a handover; `None` if that cannot be opened.
-    stand: Option<HandoverListener>,
+    handover_listener: Option<HandoverListener>,
     assembly: Assembly,
     runtime: RuntimeFile,
     paths: Paths,
     stop: CancellationToken,
 }
 
-/// How long calls in flight may take when the gateway is stopped.
-const DRAIN: Duration = Duration::from_secs(10);
-/// How long they may take when another gateway already serves.
-const HANDOVER_DRAIN: Duration = Duration::from_secs(120);
-/// How long the shutdown may take once no call is in flight. A child process may need five seconds.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long upstreams may take to connect before the takeover begins.
 const WARM_UP: Duration = Duration::from_secs(5);
 
@@ -93,9 +85,9 @@ impl Gateway {
         })
         .await?;
         assembly.endpoint.sessions.load();
-        let stand = bind::open_stand(&paths);
+        let handover_listener = bind::open_handover_listener(&paths);
         bind::announce(&paths, &runtime)?;
-        Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
+        Ok(Self { listener, lock, handover_listener, assembly, runtime, paths, stop })
     }
 
     /// Takes over from the running gateway, or starts alone if there is none. After an error the
@@ -135,14 +127,14 @@ impl Gateway {
             Err(error) => Err(error),
         };
         match moved {
-            Ok((listener, lock, stand)) => {
+            Ok((listener, lock, handover_listener)) => {
                 tracing::info!(from = old.pid, old.version, took = ?began.elapsed(), "taken over");
-                Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
+                Ok(Self { listener, lock, handover_listener, assembly, runtime, paths, stop })
             }
             Err(error) => {
                 // Let the child processes that were started exit cleanly.
                 stop.cancel();
-                assembly.ended(SHUTDOWN_TIMEOUT).await;
+                assembly.ended(shutdown::TIMEOUT).await;
                 Err(error)
             }
         }
@@ -165,8 +157,14 @@ impl Gateway {
     /// Serves until it is stopped or taken over, then lets calls in flight finish.
     pub async fn run(mut self) {
         match self.serve().await {
-            Some(line) => self.leave(line).await,
-            None => self.end().await,
+            Some(successor) => {
+                drop((self.handover_listener, self.listener, self.lock));
+                shutdown::after_handover(self.assembly, successor, self.stop).await;
+            }
+            None => {
+                drop((self.handover_listener, self.listener));
+                shutdown::stop(self.assembly, &self.paths).await;
+            }
         }
     }
 
@@ -176,7 +174,7 @@ impl Gateway {
             let requested = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                requested = handover::requested(self.stand.as_mut()) => requested,
+                requested = handover::requested(self.handover_listener.as_mut()) => requested,
                 never = self.assembly.connections.accept_from(&self.listener) => match never {},
             };
             // A stop at this moment waits until it is clear which gateway serves.
@@ -209,45 +207,9 @@ impl Gateway {
         if let Err(error) = bind::announce(&self.paths, &self.runtime) {
             tracing::warn!(%error, "other Evermoor programs may not find this gateway");
         }
-        self.stand = None;
-        self.stand = bind::open_stand(&self.paths);
+        self.handover_listener = None;
+        self.handover_listener = bind::open_handover_listener(&self.paths);
         None
-    }
-
-    /// Stops: accepts no new connections and lets calls in flight finish.
-    async fn end(self) {
-        drop((self.stand, self.listener));
-        if timeout(DRAIN, self.assembly.answered()).await.is_err() {
-            self.assembly.give_up().await;
-        }
-        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
-        let _ = std::fs::remove_file(self.paths.runtime_file());
-    }
-
-    /// Finishes the calls in flight after another gateway has taken over.
-    async fn leave(mut self, line: HandoverConnection) {
-        drop((self.stand, self.listener, self.lock));
-        let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());
-        let queued_handover_items =
-            std::mem::replace(&mut self.assembly.queued_handover_items, mpsc::channel(1).1);
-        let endpoint = Arc::clone(&self.assembly.endpoint);
-        handover_task.spawn(handover::attend(line, queued_handover_items, endpoint, done.clone()));
-        handover_task.close();
-        self.assembly.moved.cancel();
-        let stopped = async {
-            self.stop.cancelled().await;
-            sleep(DRAIN).await;
-        };
-        tokio::select! {
-            () = self.assembly.answered() => {}
-            () = stopped => self.assembly.give_up().await,
-            () = sleep(HANDOVER_DRAIN) => self.assembly.give_up().await,
-        }
-        done.cancel();
-        let _ = timeout(SHUTDOWN_TIMEOUT, handover_task.wait()).await;
-        self.stop.cancel();
-        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
-        tracing::info!("all calls are finished; the handover is complete");
     }
 }
 

@@ -56,10 +56,10 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Waits for a request; forever without a handover socket.
-pub(crate) async fn requested(stand: Option<&mut HandoverListener>) -> HandoverRequest {
-    let Some(stand) = stand else { return std::future::pending().await };
+pub(crate) async fn requested(handover_listener: Option<&mut HandoverListener>) -> HandoverRequest {
+    let Some(handover_listener) = handover_listener else { return std::future::pending().await };
     loop {
-        let mut line = match stand.next().await {
+        let mut line = match handover_listener.next().await {
             Ok(line) => line,
             Err(error) => {
                 tracing::warn!(%error, "a handover request failed");

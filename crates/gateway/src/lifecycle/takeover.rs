@@ -60,8 +60,8 @@ impl RunningGateway {
     /// Connects to the running gateway and waits until it accepts.
     pub(crate) async fn find(paths: &Paths, terms: TakeoverTerms) -> Result<Self, TakeoverError> {
         let runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
-        let stand = paths.handover_file();
-        let line = timeout(STEP_TIMEOUT, HandoverConnection::connect(&stand, runtime.pid)).await;
+        let path = paths.handover_file();
+        let line = timeout(STEP_TIMEOUT, HandoverConnection::connect(&path, runtime.pid)).await;
         let line = line.map_err(|_| TakeoverError::Silent)?.map_err(TakeoverError::NoStand)?;
         let mut running = Self { runtime, line };
         match running.receive_within(TURN_TIMEOUT).await?.1 {
@@ -186,9 +186,9 @@ pub(crate) async fn move_in(
     assembly.lease.grant();
     assembly.endpoint.sessions.load();
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
-    let stand = bind::open_stand(paths);
+    let handover_listener = bind::open_handover_listener(paths);
     running.serving(assembly).await.map_err(ServeError::NotTakenOver)?;
-    Ok((listener, lock, stand))
+    Ok((listener, lock, handover_listener))
 }
 
 /// The gateway that serves at the moment.

@@ -64,9 +64,10 @@ pub fn overview(
     );
     views.sort_by(|one, other| one.name.cmp(&other.name));
     let mut seen = editors.list();
-    let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
+    let editors_without_token =
+        config.editors_without_token(|name| seen.iter().any(|editor| editor.name == name));
     let mut warnings = set.warnings.borrow().clone();
-    warnings.extend(strangers.iter().map(warnings::doubt));
+    warnings.extend(editors_without_token.iter().map(warnings::doubt));
     seen = seen.into_iter().map(|editor| with_shown(editor, &editor_catalogs)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);

@@ -82,7 +82,7 @@ pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> ServeError {
 }
 
 /// Opens the socket where another gateway can request a handover.
-pub(crate) fn open_stand(paths: &Paths) -> Option<HandoverListener> {
+pub(crate) fn open_handover_listener(paths: &Paths) -> Option<HandoverListener> {
     HandoverListener::open(&paths.handover_file())
         .inspect_err(|error| tracing::warn!(%error, "this gateway cannot be taken over"))
         .ok()

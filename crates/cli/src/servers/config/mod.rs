@@ -79,10 +79,10 @@ fn print_summary(path: &Path, config: &Config) {
     let names = |all: &[evermoor_core::config::UpstreamConfig]| -> Vec<String> {
         all.iter().map(|upstream| upstream.name.to_string()).collect()
     };
-    let doubts: Vec<serde_json::Value> = config.doubts.iter().map(of).collect();
+    let warnings: Vec<serde_json::Value> = config.warnings.iter().map(of).collect();
     if terminal::options().json {
         let (on, off) = (names(&config.upstreams), names(&config.off));
-        let data = json!({ "valid": true, "upstreams": on, "off": off, "doubts": doubts });
+        let data = json!({ "valid": true, "upstreams": on, "off": off, "warnings": warnings });
         return terminal::print_json(data);
     }
     terminal::print_message(&format_args!("{} is valid.", path.display()));
@@ -91,7 +91,7 @@ fn print_summary(path: &Path, config: &Config) {
             terminal::print_message(&format_args!("{what:<10}  {}", self::listed(names)));
         }
     }
-    for doubt in &config.doubts {
+    for doubt in &config.warnings {
         terminal::print_note(&located(path, doubt));
     }
 }

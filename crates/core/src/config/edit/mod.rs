@@ -131,10 +131,15 @@ impl ConfigEdit {
         Ok((text, config))
     }
 
+    /// Whether the upstream has an entry.
+    pub fn has_upstream(&self, upstream: &str) -> bool {
+        let upstreams = self.document.get("upstreams").and_then(|item| item.as_table_like());
+        upstreams.is_some_and(|upstreams| upstreams.contains_key(upstream))
+    }
+
     /// Checks that the upstream has an entry.
     fn entry(&self, upstream: &str) -> Result<(), ConfigError> {
-        let upstreams = self.document.get("upstreams").and_then(|item| item.as_table_like());
-        match upstreams.is_some_and(|upstreams| upstreams.contains_key(upstream)) {
+        match self.has_upstream(upstream) {
             true => Ok(()),
             false => Err(ConfigError {
                 line: None,

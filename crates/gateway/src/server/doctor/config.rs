@@ -12,7 +12,7 @@ pub(super) fn config(paths: &Paths) -> Check {
     let (id, title) = ("config", "Configuration");
     match file::read(&paths.config) {
         Ok(None) => Check::good(id, title, "There is no config.toml, so the demo server runs."),
-        Ok(Some(config)) => match config.doubts.first() {
+        Ok(Some(config)) => match config.warnings.first() {
             Some(doubt) => {
                 let line = doubt.line.map(|line| format!("Line {line}: ")).unwrap_or_default();
                 Check::bad(id, title, format!("{line}{}", doubt.what), doubt.remedy.clone())

@@ -31,16 +31,16 @@ const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);
 
 /// The checks that need no running gateway.
 pub async fn machine(paths: &Paths) -> Vec<Check> {
-    let checks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
+    let checks: [(&str, &str, BoxFuture<'_, Option<Check>>); 9] = [
         ("config", "Configuration", blocking(paths, config::config).boxed()),
-        ("port", "Port", config::port(paths).boxed()),
+        ("port", "Port", config::port(paths).map(Some).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
         ("folders", "Folders", blocking(paths, folders::folders).boxed()),
-        ("keychain", "Keychain", keychain::keychain(paths).boxed()),
+        ("keychain", "Keychain", keychain::keychain(paths).map(Some).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
-        ("service", "Service", machine::service().boxed()),
-        ("login", "Launch at login", machine::login().boxed()),
+        ("service", "Service", machine::service().map(Some).boxed()),
+        ("login", "Launch at login", machine::login().map(Some).boxed()),
     ];
     let checks = checks.map(|(id, title, check)| within(id, title, check));
     join_all(checks).await
@@ -76,26 +76,30 @@ pub(crate) async fn fix(control: &ControlApi, id: &str) -> Result<String, Failur
         }
         None => {
             let what = format!("`{id}` cannot be fixed automatically.");
-            Err(Failure::new(Code::NotFound, what, "Follow the advice in its line."))
+            Err(Failure::new(Code::NotFound, what, "Follow the advice shown for this check."))
         }
     }
 }
 
-/// Why the tokens cannot be used, if so.
+/// Why the tokens cannot be used; `None` if they can.
 pub(crate) fn unsafe_tokens(paths: &Paths) -> Option<keys::KeyError> {
     keys::known_tokens(paths).err()
 }
 
 /// Runs a blocking check on a blocking thread.
-async fn blocking(paths: &Paths, check: fn(&Paths) -> Check) -> Check {
-    let (id, paths) = ("look", paths.clone());
-    let looked = tokio::task::spawn_blocking(move || check(&paths)).await;
-    looked.unwrap_or_else(|_| Check::skipped(id, "Look", "The check failed."))
+async fn blocking(paths: &Paths, check: fn(&Paths) -> Check) -> Option<Check> {
+    let paths = paths.clone();
+    tokio::task::spawn_blocking(move || check(&paths)).await.ok()
 }
 
-async fn within(id: &str, title: &str, check: BoxFuture<'_, Check>) -> Check {
-    timeout(CHECK_TIMEOUT, check).await.unwrap_or_else(|_| {
-        let detail = format!("The check took longer than {} ms.", CHECK_TIMEOUT.as_millis());
-        Check::skipped(id, title, detail)
-    })
+/// The result of a check, whatever becomes of it. `None` from the check means that it panicked.
+async fn within(id: &str, title: &str, check: BoxFuture<'_, Option<Check>>) -> Check {
+    match timeout(CHECK_TIMEOUT, check).await {
+        Ok(Some(check)) => check,
+        Ok(None) => Check::skipped(id, title, "The check failed."),
+        Err(_) => {
+            let detail = format!("The check took longer than {} ms.", CHECK_TIMEOUT.as_millis());
+            Check::skipped(id, title, detail)
+        }
+    }
 }

@@ -151,7 +151,7 @@ impl ConnectionState {
         self.unauthenticated.remove(self);
     }
 
-    /// Waits until it is old and has to be closed in favor of another.
+    /// Waits until it is old and has to be closed in favour of another.
     pub(super) async fn evicted(&self) {
         let old = sleep_until(self.opened + self.unauthenticated.limits.grace);
         if self.evicted.run_until_cancelled(old).await.is_some() && !self.is_authenticated() {

@@ -166,6 +166,7 @@ async fn drained(inbox: &Inbox) {
 }
 
 /// What an error status means for the message: whether it may have been read or may be sent again.
+/// Streamable HTTP has its own rules in `http/status.rs`, because there a 404 ends the session.
 async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED {
