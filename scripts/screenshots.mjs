@@ -1,5 +1,5 @@
-// npm run screenshots: takes screenshots of every page, light and dark, with a real gateway and sample servers, for
-// docs/screenshots.
+// npm run screenshots: takes screenshots of every page, light and dark, with a real gateway and sample servers. Those that
+// the documents use go to docs/screenshots, the others to a folder in the build folder, for review.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -10,15 +10,17 @@ import { goTo, openBrowser } from "../tests/browser/page.mjs";
 import { serveSample } from "../tests/browser/sample.mjs";
 import { cargo } from "./lib/run/command.mjs";
 import { buildDashboard } from "./lib/checks/dashboard.mjs";
-import { root } from "./lib/machine/env.mjs";
+import { env, root } from "./lib/machine/env.mjs";
 import { main } from "./lib/run/main.mjs";
 import { runSteps } from "./lib/run/steps.mjs";
 import { say } from "./lib/run/terminal.mjs";
 
-const folder = path.join(root, "docs", "screenshots");
+const published = ["overview", "upstream"];
+const documents = path.join(root, "docs", "screenshots");
+const review = path.join(env.CARGO_TARGET_DIR, "screenshots");
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** An application that the gateway finds by its port and restarts by its program, as it does PiecesOS. */
+/** Installs a fake PiecesOS, which the gateway finds by its port and restarts by its program. */
 function installPieces(place, port) {
   const program = path.join(place.person, "PiecesOS");
   symlinkSync(process.execPath, program);
@@ -40,7 +42,8 @@ processes = ["PiecesOS"]
   return { program, args: JSON.parse(args) };
 }
 
-async function pictures(page, name, settle = async () => {}) {
+async function takeScreenshots(page, name, settle = async () => {}) {
+  const folder = published.includes(name) ? documents : review;
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await settle();
@@ -51,7 +54,7 @@ async function pictures(page, name, settle = async () => {}) {
 
 const HOURS = 6;
 
-/** Memory samples of some hours: the memory grows, is freed once, and grows again. */
+/** Memory samples of several hours: the memory grows, is freed once, and grows again. */
 const memoryOfHours = (now) =>
   Array.from({ length: HOURS * 240 }, (_, index) => {
     const [at, hours] = [now - (HOURS * 240 - index) * 15_000, index / 240];
@@ -61,7 +64,7 @@ const memoryOfHours = (now) =>
   });
 
 /** Starts a gateway once to create its history file, then adds samples from the past. */
-async function remember(place, config) {
+async function addHistory(place, config) {
   const gateway = await startGateway(place, config);
   await gateway.stop();
   const write = `import json, sqlite3, sys
@@ -73,10 +76,10 @@ record.commit()`;
   execFileSync("python3", ["-c", write, path.join(place.home, "data", "history.sqlite")], { input });
 }
 
-/** Calls of two editors, and a server that goes away. */
-async function live(gateway, linear) {
+/** Two editors make calls, then one server stops. */
+async function makeCalls(gateway, linear) {
   const [claude, cursor] = [await connectEditor(gateway, "Claude Code", "2.1.4"), await connectEditor(gateway, "Cursor", "3.2.0")];
-  // Latency is recorded per minute, so the chart needs some minutes.
+  // Latency is recorded per minute, so the chart needs several minutes of calls.
   for (let round = 0; round < 40; round++) {
     await claude.call("pieces__ask_pieces_ltm", { question: "?" });
     await Promise.all([claude.call("github__search_code", { query: "retry" }), cursor.call("files__list_directory", { path: "." })]);
@@ -91,11 +94,11 @@ async function take() {
   const place = makeHome();
   installEditors(place);
   const { program, args } = installPieces(place, await freePort());
-  // It ends by itself when its folder is gone, whoever started it last.
+  // It exits when its folder is removed, even if the gateway restarted it.
   spawn(program, args, { stdio: "ignore", detached: true }).unref();
   const wait = () => 20 + Math.random() * 90;
   const [github, files, linear] = await Promise.all(["github", "files", "github"].map((name) => serveSample(name, 0, wait)));
-  // The usual one is what readers of the pictures know.
+  // Readers of the screenshots know the default port.
   const port = await freePort(7420);
   const config = `[gateway]
 listen = "127.0.0.1:${port}"
@@ -115,7 +118,7 @@ url = "${files.url}"
 title = "Linear"
 url = "${linear.url}"
 `;
-  await remember(place, config);
+  await addHistory(place, config);
   const gateway = await startGateway(place, config);
   const browser = await openBrowser({ width: 1160, height: 780 });
   const { page } = browser;
@@ -123,41 +126,41 @@ url = "${linear.url}"
   try {
     await page.goto(gateway.link());
     await page.getByRole("heading", { level: 1, name: "All 4 servers are connected" }).waitFor();
-    editors = await live(gateway, linear);
+    editors = await makeCalls(gateway, linear);
     await goTo(page, "#/");
     await page.getByText("retrying in").first().waitFor();
-    await pictures(page, "overview");
+    await takeScreenshots(page, "overview");
     await goTo(page, "#/upstreams/pieces");
     await page.getByRole("button", { name: "Restart PiecesOS" }).click();
     await pause(1_500);
-    await pictures(page, "restart");
+    await takeScreenshots(page, "restart");
     await page.getByText(/is back after/).first().waitFor({ timeout: 60_000 });
     for (let round = 0; round < 5; round++) await editors[0].call("pieces__ask_pieces_ltm", { question: "?" });
     await pause(5_000);
     await goTo(page, "#/upstreams/pieces");
-    await pictures(page, "upstream", () => pause(800));
+    await takeScreenshots(page, "upstream", () => pause(800));
     await page.getByRole("tab", { name: "Tools" }).click();
-    await pictures(page, "tools");
+    await takeScreenshots(page, "tools");
     await page.getByRole("button", { name: "Try ask_pieces_ltm" }).click();
     await page.getByRole("textbox", { name: "question" }).fill("What did I work on yesterday?");
-    await pictures(page, "try");
+    await takeScreenshots(page, "try");
     await page.keyboard.press("Escape");
     await page.getByRole("tab", { name: "Log" }).click();
-    await pictures(page, "log");
+    await takeScreenshots(page, "log");
     await goTo(page, "#/editors");
-    await pictures(page, "editors");
+    await takeScreenshots(page, "editors");
     await page.getByRole("button", { name: "Connect VS Code" }).click();
     await page.locator(".added").first().waitFor();
-    await pictures(page, "connect");
+    await takeScreenshots(page, "connect");
     await page.keyboard.press("Escape");
     for (const name of ["activity", "incidents", "settings", "doctor", "welcome"]) {
       await goTo(page, `#/${name}`);
       await pause(300);
-      await pictures(page, name);
+      await takeScreenshots(page, name);
     }
     await page.setViewportSize({ width: 420, height: 780 });
     await goTo(page, "#/");
-    await pictures(page, "narrow");
+    await takeScreenshots(page, "narrow");
     return 0;
   } finally {
     await browser.close();
@@ -169,7 +172,9 @@ url = "${linear.url}"
 }
 
 await main(async () => {
-  mkdirSync(folder, { recursive: true });
+  for (const folder of [documents, review]) mkdirSync(folder, { recursive: true });
   const status = await runSteps([buildDashboard(), { name: "program", command: cargo("build", "--locked", "-p", "evermoor") }]);
-  return status || take();
+  if (status) return status;
+  say(`Screenshots that no document uses go to ${review}.`);
+  return take();
 });
