@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { npx, run } from "./lib/run/command.mjs";
 import { built, env } from "./lib/machine/env.mjs";
-import { endAll, remaining } from "./lib/run/processes.mjs";
+import { killAll, remaining } from "./lib/run/processes.mjs";
 import { giveUp, say } from "./lib/run/terminal.mjs";
 
 const timeout = 30_000;
@@ -24,7 +24,7 @@ async function makePackage(scratch) {
   writeFileSync(overlay, JSON.stringify({ bundle: { linux: { deb: { files } } } }));
   const bundle = npx("tauri", ["bundle", "--debug", "--bundles", "deb", "--config", overlay], "@tauri-apps/cli");
   const status = await run({ ...bundle, env: { CARGO_TARGET_DIR: path.join(scratch, "target") } });
-  if (status !== 0) throw new Error(`the bundler ended with status ${status}`);
+  if (status !== 0) throw new Error(`the bundler exited with status ${status}`);
   const folder = path.join(debug, "bundle", "deb");
   return path.join(folder, readdirSync(folder).find((name) => name.endsWith(".deb")));
 }
@@ -57,24 +57,24 @@ async function startTray(place, scratch) {
   const deadline = Date.now() + timeout;
   try {
     while (!existsSync(runtime)) {
-      if (tray.exitCode !== null) throw new Error(`the tray ended with status ${tray.exitCode}`);
-      if (Date.now() > deadline) throw new Error("the tray of the package started no gateway");
+      if (tray.exitCode !== null) throw new Error(`the tray exited with status ${tray.exitCode}`);
+      if (Date.now() > deadline) throw new Error("the packaged tray did not start a gateway");
       await sleep(50);
     }
     const { origin, pid } = JSON.parse(readFileSync(runtime, "utf8"));
     const health = await fetch(`${origin}/healthz`);
     const program = must("readlink", `/proc/${pid}/exe`);
-    if (!health.ok) throw new Error(`its gateway answers ${health.status}`);
-    if (program !== path.join(place, "usr/bin/evermoor")) throw new Error(`the gateway is ${program}`);
+    if (!health.ok) throw new Error(`the gateway answered with ${health.status}`);
+    if (program !== path.join(place, "usr/bin/evermoor")) throw new Error(`the tray started ${program} instead of the packaged gateway`);
   } finally {
     // Kill the whole group with its display and bus. The tray goes first, or it would start another gateway.
     const ended = new Promise((resolve) => tray.once("exit", resolve));
     if (tray.exitCode === null) process.kill(-tray.pid);
     if (tray.exitCode === null && tray.signalCode === null) await ended;
     if (existsSync(runtime)) await end(JSON.parse(readFileSync(runtime, "utf8")).pid);
-    // They end by themselves, and the display removes its lock then. Whoever stays is ended.
+    // They usually exit on their own, and the display then removes its lock. Kill those that do not.
     await remaining(scratch);
-    await endAll(scratch);
+    await killAll(scratch);
   }
 }
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { built, env, root } from "./lib/machine/env.mjs";
 import { main } from "./lib/run/main.mjs";
 import { forThePictures } from "./lib/machine/requirements.mjs";
-import { endAll, remaining } from "./lib/run/processes.mjs";
+import { killAll, remaining } from "./lib/run/processes.mjs";
 import { setUp } from "./lib/machine/setup.mjs";
 import { say } from "./lib/run/terminal.mjs";
 
@@ -43,7 +43,7 @@ async function outside() {
   const child = spawn("xvfb-run", line, { env: own, stdio: "inherit" });
   const status = await new Promise((resolve) => child.once("exit", resolve));
   await remaining(home);
-  await endAll(home);
+  await killAll(home);
   rmSync(home, { recursive: true, force: true });
   return status ?? 1;
 }

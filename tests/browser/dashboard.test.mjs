@@ -20,13 +20,13 @@ before(async () => {
   [github, files] = await Promise.all([serveSample("github"), serveSample("files")]);
   gateway = await startGateway(
     place,
-    `# Made by hand.
+    `# Written by hand.
 [gateway]
 listen = "127.0.0.1:${await freePort()}"
 
 [upstreams.github]
 title = "GitHub"
-url = "${github.url}"  # the one at work
+url = "${github.url}"  # used at work
 
 [upstreams.files]
 title = "Files"
@@ -53,7 +53,7 @@ after(async () => {
   await place?.remove();
 });
 
-afterEach(() => assert.deepEqual(browser.faults.splice(0), [], "the console has nothing to complain about"));
+afterEach(() => assert.deepEqual(browser.faults.splice(0), [], "the console shows no errors"));
 
 async function violations() {
   const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
@@ -62,7 +62,7 @@ async function violations() {
 
 describe("every page", () => {
   for (const [name, hash] of Object.entries(places)) {
-    test(`${name} has nothing that axe objects to, in light and in dark`, async () => {
+    test(`axe finds no violations on ${name}, light and dark`, async () => {
       await goTo(page, hash);
       for (const colorScheme of ["dark", "light"]) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -70,17 +70,17 @@ describe("every page", () => {
       }
     });
 
-    test(`${name} fits into 420 pixels, and into 320 as at 400 % zoom`, async () => {
+    test(`${name} fits in 420 pixels, and in 320, as at 400 % zoom`, async () => {
       await goTo(page, hash);
       for (const width of [420, 320]) {
         await page.setViewportSize({ width, height: 800 });
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${wide} pixels are needed, ${width} are there`);
+        assert.ok(wide <= width, `the page is ${wide} pixels wide in a window of ${width}`);
       }
       await page.setViewportSize({ width: 1160, height: 820 });
     });
 
-    test(`${name} shows where the focus is, wherever Tab leads`, async () => {
+    test(`every control of ${name} shows the focus`, async () => {
       await goTo(page, hash);
       const unseen = await page.evaluate(async () => {
         const inTurn = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
@@ -98,7 +98,7 @@ describe("every page", () => {
   }
 });
 
-test("the keyboard alone moves from page to page, and each page starts at its top", async () => {
+test("the keyboard is enough to move between pages, and each page starts at its top", async () => {
   await goTo(page, places.overview);
   await page.locator("body").press("Tab");
   await page.keyboard.press("Tab");
@@ -142,7 +142,7 @@ test("a tool is tried with a form made from its schema", async () => {
   await dialog.getByLabel("state").selectOption("open");
   assert.deepEqual(await violations(), []);
   await dialog.getByRole("button", { name: "Call" }).click();
-  await dialog.getByText(/list_issues was asked with .*"labels":\["bug"\]/).waitFor();
+  await dialog.getByText(/list_issues was called with .*"labels":\["bug"\]/).waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   const trying = page.getByRole("button", { name: "Try list_issues" });
@@ -155,7 +155,7 @@ test("a tool that is switched off is hidden from editors, and the file keeps its
   await page.getByRole("switch", { name: "Show merge_pull_request to editors" }).click();
   await page.getByText("5 of 6 tools shown").waitFor();
   assert.match(configuration(), /merge_pull_request/);
-  assert.match(configuration(), /# the one at work/);
+  assert.match(configuration(), /# used at work/);
 });
 
 test("an outage is shown with the next attempt, and is recorded as an incident", async () => {
@@ -180,7 +180,7 @@ test("a setting is written to the file, and an invalid one is refused with a mes
   await hold.press("Enter");
   await page.getByRole("button", { name: "Save Hold calls for" }).waitFor({ state: "detached" });
   assert.match(configuration(), /hold = "40s"/);
-  assert.match(configuration(), /^# Made by hand\./);
+  assert.match(configuration(), /^# Written by hand\./);
   await hold.fill("a while");
   await hold.press("Enter");
   await page.locator(".failure:not(:empty)").waitFor();
@@ -197,7 +197,7 @@ test("an editor is connected after the exact change was shown, and that can be u
   await page.getByText(/^Zed is connected\./).waitFor();
   const file = () => readFileSync(path.join(place.person, ".config/zed/settings.json"), "utf8");
   assert.match(file(), /evermoor/);
-  assert.match(file(), /The theme of the evening/);
+  assert.match(file(), /A dark theme/);
   await page.getByRole("button", { name: "Undo Zed" }).click();
   await dialog.getByRole("button", { name: "Undo" }).click();
   await page.getByText(/was removed from Zed/).waitFor();

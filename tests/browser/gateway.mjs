@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { built } from "../../scripts/lib/machine/env.mjs";
-import { endAll } from "../../scripts/lib/run/processes.mjs";
+import { killAll } from "../../scripts/lib/run/processes.mjs";
 
 const program = built("debug", "evermoor");
 
@@ -26,7 +26,7 @@ export function makeHome() {
     },
     /** Kills the processes in it first: a gateway outlives the editor that started it. */
     remove: async () => {
-      await endAll(person);
+      await killAll(person);
       rmSync(person, { recursive: true, force: true });
     },
   };
@@ -37,10 +37,10 @@ export function installEditors({ write }) {
   write(".claude.json", JSON.stringify({ mcpServers: { playwright: { command: "npx", args: ["@playwright/mcp"] } } }, null, 2));
   write(".cursor/mcp.json", JSON.stringify({ mcpServers: {} }, null, 2));
   write(".config/Code/User/mcp.json", JSON.stringify({ servers: { figma: { type: "http", url: "http://127.0.0.1:3845/mcp" } } }, null, 2));
-  write(".config/zed/settings.json", '{\n  // The theme of the evening.\n  "theme": "One Dark"\n}\n');
+  write(".config/zed/settings.json", '{\n  // A dark theme.\n  "theme": "One Dark"\n}\n');
 }
 
-/** A free port: the wanted one if possible. */
+/** A free port: the preferred one if possible. */
 export const freePort = (wanted = 0) =>
   new Promise((resolve, reject) => {
     const server = createServer().once("error", (error) => (wanted ? resolve(freePort()) : reject(error)));
@@ -69,7 +69,7 @@ export async function startFirstRun(place) {
   return gateway;
 }
 
-/** The environment of this person's programs, without that of the person who runs the tests. */
+/** The environment of programs in this home, without the environment of the user who runs the tests. */
 function environment({ person, home }) {
   const { PATH, TMPDIR } = process.env;
   // Without an address, programs look for the session bus themselves.
@@ -87,7 +87,7 @@ async function serve(place, ...how) {
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
     child.once("error", reject);
-    child.once("exit", (status) => reject(new Error(`the gateway ended with ${status}:\n${said}`)));
+    child.once("exit", (status) => reject(new Error(`the gateway exited with ${status}:\n${said}`)));
   });
   return {
     env,

@@ -1,4 +1,4 @@
-// A page in a real browser, which records the errors in it.
+// A page in a real browser, with its console errors recorded.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 
 import { findBrowser } from "../../scripts/lib/machine/chromium.mjs";
-import { endAll } from "../../scripts/lib/run/processes.mjs";
+import { killAll } from "../../scripts/lib/run/processes.mjs";
 
 const quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -17,7 +17,7 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
     executablePath: findBrowser(),
     headless: true,
     args: quiet,
-    // Without the environment of the person who runs the tests, and with temporary files in its own folder.
+    // Without the environment of the user who runs the tests, and with its own folder for temporary files.
     env: { PATH: process.env.PATH, LANG: process.env.LANG, HOME: folder, TMPDIR: folder, DBUS_SESSION_BUS_ADDRESS: "unix:path=/dev/null" },
     viewport: { width, height },
     reducedMotion: "reduce",
@@ -28,9 +28,9 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // The page itself reports refused requests to the person.
-    const told = /Failed to load resource|net::ERR/.test(message.text());
-    if (["error", "warning"].includes(message.type()) && !told) faults.push(message.text());
+    // The page shows failed requests to the user itself.
+    const expected = /Failed to load resource|net::ERR/.test(message.text());
+    if (["error", "warning"].includes(message.type()) && !expected) faults.push(message.text());
   });
   return {
     page,
@@ -38,7 +38,7 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
     faults,
     close: async () => {
       await context.close();
-      await endAll(folder);
+      await killAll(folder);
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -55,7 +55,7 @@ export const places = {
   welcome: "#/welcome",
 };
 
-/** Navigates as a link does, and waits until the page's text is there. */
+/** Navigates like a link, and waits until the page's text is there. */
 export async function goTo(page, hash) {
   await page.evaluate((hash) => (location.hash = hash), hash);
   await page.locator("h1").waitFor();

@@ -18,24 +18,24 @@ const reads = { readOnlyHint: true };
 const kinds = {
   github: [
     tool("search_code", "Finds code in all repositories you can see.", { query: { ...text, description: "What to look for" }, perPage: { type: "integer", default: 20, description: "How many results" } }, ["query"], reads),
-    tool("list_issues", "Lists the issues of a repository.", { repository: text, state: { type: "string", enum: ["open", "closed", "all"] }, labels: { type: "array", items: text, description: "Only with all of these" } }, ["repository"], reads),
+    tool("list_issues", "Lists the issues of a repository.", { repository: text, state: { type: "string", enum: ["open", "closed", "all"] }, labels: { type: "array", items: text, description: "Only issues with all of these labels" } }, ["repository"], reads),
     tool("create_issue", "Opens an issue.", { repository: text, title: text, body: { ...text, description: "Markdown text" } }, ["repository", "title"]),
     tool("get_pull_request", "Shows one pull request with its checks.", { repository: text, number: { type: "integer" } }, ["repository", "number"], reads),
     tool("merge_pull_request", "Merges a pull request.", { repository: text, number: { type: "integer" }, squash: { type: "boolean" } }, ["repository", "number"], { destructiveHint: true }),
-    tool("list_workflow_runs", "Lists what ran in Actions lately.", { repository: text }, ["repository"], reads),
+    tool("list_workflow_runs", "Lists recent Actions runs.", { repository: text }, ["repository"], reads),
   ],
   files: [
     tool("read_text_file", "Reads a file as text.", { path: text, head: { type: "integer" } }, ["path"], reads),
-    tool("write_file", "Writes a file, also over one that is there.", { path: text, content: { ...text, description: "The text of the file" } }, ["path", "content"], { destructiveHint: true }),
-    tool("list_directory", "Lists what is in a folder.", { path: text }, ["path"], reads),
+    tool("write_file", "Writes a file, and overwrites an existing one.", { path: text, content: { ...text, description: "The text of the file" } }, ["path", "content"], { destructiveHint: true }),
+    tool("list_directory", "Lists the contents of a folder.", { path: text }, ["path"], reads),
     tool("search_files", "Finds files whose name matches.", { path: text, pattern: text }, ["path", "pattern"], reads),
   ],
   pieces: [
-    tool("ask_pieces_ltm", "Asks the long-term memory what you did, saw and wrote.", { question: { ...text, description: "The question to ask" }, topics: { type: "array", items: text, description: "What it is about" }, application_sources: { type: "array", items: text } }, ["question"], reads),
-    tool("create_pieces_memory", "Writes something down in the long-term memory.", { summary: { ...text, description: "Markdown text" }, project: text }, ["summary"]),
+    tool("ask_pieces_ltm", "Asks the long-term memory what you did, saw and wrote.", { question: { ...text, description: "The question to ask" }, topics: { type: "array", items: text, description: "Topics of the question" }, application_sources: { type: "array", items: text } }, ["question"], reads),
+    tool("create_pieces_memory", "Saves something in the long-term memory.", { summary: { ...text, description: "Markdown text" }, project: text }, ["summary"]),
     tool("workstream_summaries", "Lists the summaries of your day.", { from: text, to: text }, [], reads),
     tool("material_search", "Finds saved snippets, links and notes.", { query: text, limit: { type: "integer", default: 10 } }, ["query"], reads),
-    tool("forget_memory", "Takes a memory out for good.", { id: text }, ["id"], { destructiveHint: true }),
+    tool("forget_memory", "Deletes a memory permanently.", { id: text }, ["id"], { destructiveHint: true }),
   ],
 };
 
@@ -47,8 +47,8 @@ function answerTo({ method, params }, kind) {
       return { tools: kind.tools };
     case "tools/call":
       return params.arguments?.path === "/nowhere"
-        ? { content: [{ type: "text", text: "There is no file /nowhere." }], isError: true }
-        : { content: [{ type: "text", text: `${params.name} was asked with ${JSON.stringify(params.arguments ?? {})}.` }] };
+        ? { content: [{ type: "text", text: "The file /nowhere does not exist." }], isError: true }
+        : { content: [{ type: "text", text: `${params.name} was called with ${JSON.stringify(params.arguments ?? {})}.` }] };
     case "ping":
       return {};
     default:
@@ -70,7 +70,7 @@ export async function serveSample(name, port = 0, slow = () => 0) {
     if (message.id === undefined) return say(202, "text/plain", "");
     const result = answerTo(message, kind);
     if (message.method === "tools/call") await new Promise((resolve) => setTimeout(resolve, slow()));
-    const error = { code: -32601, message: `There is no ${message.method} here.` };
+    const error = { code: -32601, message: `Method ${message.method} not found.` };
     say(200, "application/json", JSON.stringify({ jsonrpc: "2.0", id: message.id, ...(result ? { result } : { error }) }));
   });
   await new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));

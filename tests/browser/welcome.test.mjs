@@ -26,7 +26,7 @@ after(async () => {
   await place?.remove();
 });
 
-async function accepted() {
+async function checkAccessibility() {
   const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
   assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), []);
 }
@@ -37,28 +37,28 @@ test("the first run finds editors, shows each change, connects them, and ends in
   await page.goto(gateway.link());
   await page.getByRole("heading", { level: 1, name: /^Found: .*4 editors/ }).waitFor();
   await page.getByText("playwright").waitFor();
-  await accepted();
+  await checkAccessibility();
   await press("Next");
 
   await page.getByRole("heading", { level: 1, name: "Point your editors at Evermoor" }).and(page.locator(":focus")).waitFor();
   await page.getByRole("checkbox", { name: "Zed" }).uncheck();
   await page.getByText("Show the change").first().click();
   await page.locator(".added").first().waitFor();
-  await accepted();
+  await checkAccessibility();
 
   const moving = page.getByRole("checkbox", { name: /^Move figma behind Evermoor too/ });
-  assert.equal(await moving.isChecked(), false, "nothing moves unless a person says so");
+  assert.equal(await moving.isChecked(), false, "nothing moves unless the user ticks it");
   await moving.check();
   await page.locator(".removed", { hasText: "figma" }).first().waitFor();
   await page.locator(".added", { hasText: "[upstreams.figma]" }).waitFor();
-  await accepted();
+  await checkAccessibility();
   await press("Connect 3 editors");
 
   await page.getByRole("heading", { level: 1, name: "Keep it running" }).waitFor();
-  await accepted();
+  await checkAccessibility();
   await press("Finish and test");
   await page.getByRole("heading", { level: 1, name: /^It works: \d+ tools? in / }).waitFor();
-  await accepted();
+  await checkAccessibility();
   await press("Open the overview");
   await page.getByRole("region", { name: "Servers" }).waitFor();
 

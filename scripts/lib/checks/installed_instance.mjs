@@ -10,14 +10,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { built, env as inherited } from "../machine/env.mjs";
-import { endAll, processesOf, remaining } from "../run/processes.mjs";
+import { killAll, processesOf, remaining } from "../run/processes.mjs";
 import { giveUp } from "../run/terminal.mjs";
 
 const DEFAULT_PORT = 7420;
-/** A session bus address that leads nowhere. Without an address, programs search for a bus. */
+/** A session bus address that does not exist. Without an address, programs search for a bus. */
 const noBus = "unix:path=/dev/null";
 
-/** What the installed Evermoor itself writes below its home while it runs. */
+/** The files that the installed Evermoor itself writes in its home while it runs. */
 const ownFiles = [".local/state/evermoor/", ".local/share/evermoor/history.sqlite", ".local/share/evermoor/timelines.json", ".local/share/evermoor/catalogs/", "run/"];
 
 /** Runs `work` beside an installed Evermoor. Resolves to its exit status, or to 1 if it touched or left anything. */
@@ -50,7 +50,7 @@ async function start(program) {
   writeHome(person, isDefault ? DEFAULT_PORT : 0);
   const bus = await listenAsBus(path.join(runtime, "bus"));
   const stop = async () => {
-    await endAll(folder);
+    await killAll(folder);
     bus.close();
     rmSync(folder, { recursive: true, force: true });
   };

@@ -27,7 +27,7 @@ for (const folder of [".", "tests/peers"]) {
     for (const [place, { optionalDependencies = {} }] of Object.entries(packages)) {
       for (const name of Object.keys(optionalDependencies)) {
         const found = packages[`${place}/node_modules/${name}`] || packages[`node_modules/${name}`];
-        assert.ok(found, `${place} wants ${name}: lock a version of it that exists for all systems`);
+        assert.ok(found, `${place} needs ${name}: lock a version of it that exists for all systems`);
       }
     }
   });

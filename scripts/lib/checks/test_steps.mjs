@@ -1,4 +1,4 @@
-// All that is checked, in the order in which a mistake is cheapest to find.
+// The steps of `npm test` and `npm run check`, cheapest first.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -12,20 +12,20 @@ import { hasProgram } from "../machine/machine.mjs";
 import { platformSteps } from "./platforms.mjs";
 import { colour } from "../run/terminal.mjs";
 
-// All packages with all their targets, always: one choice of features, so no step compiles what another has compiled.
+// The same features in every step, so nothing is compiled twice.
 const all = ["--workspace", "--locked"];
 
 const steps = {
   scripts: testScripts,
-  // rustfmt would paint a difference even into a file.
+  // rustfmt colours its diff even when it writes to a file.
   format: () => ({ name: "format", command: cargo("fmt", "--all", "--check", ...(colour ? [] : ["--", "--color", "never"])) }),
   dashboard: buildDashboard,
   types: () => ({ name: "types", command: npx("svelte-check", ["--tsconfig", "ui/tsconfig.json", "--fail-on-warnings"]) }),
   ui: () => ({ name: "ui", command: npx("vitest", ["run", "--root", "ui"]) }),
   lint: () => ({ name: "lint", command: cargo("clippy", ...all, "--all-targets", "--", "-D", "warnings") }),
-  // Two versions of one crate are worth a look now and then, not a page of warnings on every run.
+  // Errors only: the warnings about two versions of one crate would fill a page on every run.
   licences: () => ({ name: "licences", command: cargo("deny", "--locked", "--log-level", "error", "check", "bans", "licenses", "sources") }),
-  // The tests start these programs, and cargo by itself builds only those of a test's own package.
+  // The tests start these programs. By itself, cargo builds only those of the package under test.
   build: () => ({ name: "build", command: cargo("build", ...all, "--bins", "--tests") }),
   browser: testBrowser,
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
@@ -34,13 +34,13 @@ const steps = {
 };
 
 function testScripts() {
-  // Named one by one: what a folder or a pattern means to `node --test` differs between versions of Node.
+  // Lists each file, because versions of Node differ in what `node --test` does with a folder or a pattern.
   const files = readdirSync(path.join(root, "scripts"), { recursive: true }).filter((name) => name.endsWith(".test.mjs"));
   const args = ["--test", "--test-reporter=dot", ...files.map((name) => path.join("scripts", name))];
   return { name: "scripts", command: command(process.execPath, args, { shown: "node --test scripts/**/*.test.mjs" }) };
 }
 
-/** The dashboard in a real browser, against the gateway that `build` made. */
+/** Tests the dashboard in a real browser, with the gateway that `build` built. */
 function testBrowser() {
   const folder = "tests/browser";
   const files = readdirSync(path.join(root, folder)).filter((name) => name.endsWith(".test.mjs"));
@@ -55,18 +55,18 @@ function testBrowser() {
 
 function testPackage() {
   const line = command(process.execPath, ["scripts/test-package.mjs"], { shown: "node scripts/test-package.mjs" });
-  const before = () => (hasProgram("dpkg") ? undefined : "it is Debian's package that is tried");
+  const before = () => (hasProgram("dpkg") ? undefined : "only the Debian package is tested");
   return { name: "package", command: line, before, around: besideInstalledInstance };
 }
 
 const pick = (...names) => names.map((name) => steps[name]());
 
-/** What a change should pass before it is shown to anyone: no program is started. */
+/** The steps of `npm run check`, which start no Evermoor program. */
 export function quickSteps() {
   return pick("scripts", "format", "dashboard", "types", "ui", "lint", "unit");
 }
 
-/** What a change must pass. `facts` are those of `platformSteps`. */
+/** The steps of `npm test`. `facts` are the arguments of `platformSteps`. */
 export function fullSteps(facts) {
   return [
     ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "browser", "tests", "package"),

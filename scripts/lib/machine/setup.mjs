@@ -10,7 +10,7 @@ import { chooseManager, installCommands, missing } from "./requirements.mjs";
 import { environment, isCurrent, stamp } from "./python.mjs";
 import { say } from "../run/terminal.mjs";
 
-/** `needs`: of the system. `folders`: with npm packages. `pythons`: with Python packages. `tools`: of cargo. */
+/** `needs`: system packages. `folders`: folders with npm packages. `pythons`: folders with Python packages. `tools`: cargo tools. */
 export async function setUp({ needs = [], folders = ["."], pythons = [], tools = [] }) {
   checkMachine();
   if (process.platform === "linux") await installNeeds(needs);
@@ -27,7 +27,7 @@ async function installNeeds(needs) {
   const wanted = absent.map(({ what }) => what).join("; ");
   const manager = chooseManager(hasProgram);
   if (!manager) {
-    throw new Unready(`Evermoor needs ${wanted}, and this script knows no package manager of this system: install it, then run ${thisCommand()} again.`);
+    throw new Unready(`Evermoor needs ${wanted}, and this script does not know this system's package manager: install it, then run ${thisCommand()} again.`);
   }
   const isRoot = process.getuid() === 0;
   const commands = installCommands(manager, absent, isRoot);
@@ -35,7 +35,7 @@ async function installNeeds(needs) {
     const line = commands[commands.length - 1].slice(1).join(" ");
     throw new Unready(`Evermoor needs ${wanted}: run this as root, then ${thisCommand()} again: ${line}`);
   }
-  say(`This machine lacks ${wanted}.`);
+  say(`This machine does not have ${wanted}.`);
   for (const [program, ...args] of commands) await must(command(program, args));
 }
 

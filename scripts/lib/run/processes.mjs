@@ -1,5 +1,5 @@
-// The processes that belong to a folder: those whose command line or environment names it. Only Linux tells; elsewhere
-// none are found.
+// Finds and kills the processes that belong to a folder: those whose command line or environment names it. Works only on
+// Linux; other systems list none.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ export function processesOf(folder, except = []) {
     .map(({ pid, line }) => ({ pid, line }));
 }
 
-/** Those of them that are still there after a moment: a process that has been killed is listed a little longer. */
+/** The processes of `folder` that are left after `within`. Waits, because a killed process stays listed for a moment. */
 export async function remaining(folder, except = [], within = patience) {
   const deadline = performance.now() + within;
   let found = processesOf(folder, except);
@@ -26,11 +26,11 @@ export async function remaining(folder, except = [], within = patience) {
   return found;
 }
 
-/** Ends every process that belongs to `folder`, and those that they start meanwhile. */
-export async function endAll(folder) {
+/** Kills every process that belongs to `folder`, including those that start meanwhile. */
+export async function killAll(folder) {
   const deadline = performance.now() + patience;
   for (let found = processesOf(folder); found.length > 0; found = processesOf(folder)) {
-    if (performance.now() > deadline) throw new Error(`process ${found[0].pid} does not end: ${found[0].line}`);
+    if (performance.now() > deadline) throw new Error(`process ${found[0].pid} does not exit: ${found[0].line}`);
     found.forEach(({ pid }) => kill(pid));
     await sleep(5);
   }
@@ -44,7 +44,7 @@ function listed() {
   }
 }
 
-/** Nothing is left to read of a process that has ended, and other people's cannot be read. */
+/** Returns an empty string for a process that has exited or belongs to another user. */
 function read(pid, what) {
   try {
     return readFileSync(`/proc/${pid}/${what}`, "utf8");
@@ -57,7 +57,7 @@ function kill(pid) {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    // It ended by itself.
+    // It has exited already.
     if (error.code !== "ESRCH") throw error;
   }
 }

@@ -1,11 +1,11 @@
 // Runs steps in order, prints how long each took, stops at the first failure and says how to run that step alone.
 //
 // A step is { name, command, skip?, before?, around?, after?, unavailable? }:
-//   skip         a reason not to run it
-//   before       a function that may return such a reason when its turn comes
-//   around       a function that is given the run as a function of more variables, and resolves to the exit status
-//   after        a function called when it has succeeded
-//   unavailable  the exit status that means "cannot be done on this machine"
+//   skip         a reason to skip it
+//   before       a function that may return such a reason just before the step runs
+//   around       wraps the run: gets a function that runs the step with extra environment variables, and resolves to the exit status
+//   after        a function that is called if the step succeeds
+//   unavailable  the exit status that means "not possible on this machine"
 
 import { run } from "./command.mjs";
 import { Unready, thisCommand } from "../machine/machine.mjs";
@@ -33,7 +33,7 @@ export async function runSteps(steps, { summary = false } = {}) {
   }
   if (summary) say(table(done));
   const last = done[done.length - 1];
-  // After Ctrl-C the user knows why it ended.
+  // After Ctrl-C the user knows why it stopped.
   if (status !== 0 && status !== 130) {
     const { name, command } = steps[done.length - 1];
     giveUp(`\n${name} failed with status ${status} after ${duration(last.took)}: ${command.shown}`);
