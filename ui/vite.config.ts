@@ -1,5 +1,5 @@
-// One build for two homes: served at `/` by the gateway, and shown in the Tauri window. Hence the
-// relative base, and no inlined assets: both homes have a content policy without `data:`.
+// One build for two uses: the gateway serves it at `/`, and the Tauri window shows it. The base is
+// therefore relative, and no assets are inlined, because both content security policies forbid `data:`.
 
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { svelteTesting } from '@testing-library/svelte/vite'
@@ -18,15 +18,15 @@ export default defineConfig({
     emptyOutDir: true,
   },
   server: {
-    // The marks are drawn in `icons/`, outside this folder.
+    // The icons are in `icons/`, outside this folder.
     fs: { allow: ['..'] },
-    // The gateway only answers pages that it served itself.
+    // The gateway accepts requests only from pages that it served itself.
     proxy: { '/api': { target: gateway, changeOrigin: true, headers: { origin: gateway } } },
   },
   test: {
     environment: 'jsdom',
     include: ['src/**/*.test.ts'],
-    // Styles are empty in tests, but for the one whose colours are measured.
+    // Tests load no styles except the one whose colours they measure.
     css: { include: /base\.css/ },
   },
 })

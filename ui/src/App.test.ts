@@ -32,13 +32,13 @@ const row = (title: string) => screen.getByRole('article', { name: title })
 const rowShapes = () => [...document.querySelectorAll('article [data-shape]')].map((mark) => mark.getAttribute('data-shape'))
 const lost = { kind: 'lost', failure: failure('connection_lost') } as const
 
-test('before anything is known, it says that it starts, and how to point an editor here', async () => {
+test('before the first state, the page says that it is starting and how to connect an editor', async () => {
   await show()
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Evermoor is starting…')
   expect(screen.getByText(/"args": \["connect"\]/)).toBeTruthy()
 })
 
-test('the sentence comes first, is announced, and is the title', async () => {
+test('the sentence is the first heading, is announced, and is the title', async () => {
   await show({ ...status(upstream('A')), sentence: 'A is connected' })
   const heading = screen.getByRole('heading', { level: 1 })
   expect(heading.textContent).toBe('A is connected')
@@ -46,7 +46,7 @@ test('the sentence comes first, is announced, and is the title', async () => {
   expect(document.title).toBe('A is connected – Evermoor')
 })
 
-test('every state has a word and a shape of its own', async () => {
+test('every state has its own word and shape', async () => {
   await show(status(upstream('A', connected(NOON - 7_200_000)), upstream('B', down()), upstream('C', { state: 'connecting' })))
   expect(rowShapes()).toEqual(['healthy', 'down', 'busy'])
   expect(row('A').textContent).toMatch(/Connected\s+for 2 h.*12 tools/)
@@ -55,14 +55,14 @@ test('every state has a word and a shape of its own', async () => {
   expect(row('C').textContent).toContain('Connecting')
 })
 
-test('the next try counts down', async () => {
+test('the next attempt counts down', async () => {
   await show(status(upstream('A', down())))
   vi.advanceTimersByTime(3_000)
   await tick()
   expect(row('A').textContent).toContain('retrying in 1 s')
 })
 
-test('a restart cannot be asked for while it is being done, and keeps the focus', async () => {
+test('during a restart, its button does nothing and keeps the focus', async () => {
   const { gateway } = await show(status(upstream('A', down()), upstream('B', down())))
   const button = screen.getByRole('button', { name: 'Reconnect A' })
   button.focus()
@@ -75,7 +75,7 @@ test('a restart cannot be asked for while it is being done, and keeps the focus'
   expect(screen.getByRole('button', { name: 'Reconnect B' }).getAttribute('aria-disabled')).toBe('false')
 })
 
-test('with one upstream down, the action that helps is beside the sentence', async () => {
+test('with one upstream down, its action is beside the sentence', async () => {
   const { gateway } = await show(status(upstream('A'), upstream('B', down())))
   const [helping] = screen.getAllByRole('button', { name: 'Reconnect B' })
   expect(helping?.closest('header')).toBeTruthy()
@@ -83,7 +83,7 @@ test('with one upstream down, the action that helps is beside the sentence', asy
   expect(gateway.orders).toEqual(['POST /api/upstreams/b/restart'])
 })
 
-test('while the gateway is away, the last state stays, is marked as old, and cannot be acted on', async () => {
+test('while the gateway is gone, the last state stays, is marked as old, and has no actions', async () => {
   const { gateway, tell } = await show(status(upstream('A', connected(NOON - 7_200_000))))
   await tell(lost)
   vi.advanceTimersByTime(3_000)
@@ -111,7 +111,7 @@ test('the endpoint is copied, and the button says so for a while', async () => {
   expect(button.textContent).toBe('Copy')
 })
 
-test('a clipboard that is not allowed is admitted', async () => {
+test('a denied clipboard is reported', async () => {
   const { gateway } = await show(status(upstream('A')))
   gateway.clipboardWorks = false
   const button = screen.getByRole('button', { name: 'Copy the endpoint' })
@@ -125,12 +125,12 @@ test('warnings are shown with their remedy', async () => {
   expect(screen.getByRole('region', { name: 'Warnings' }).textContent).toContain('Start PiecesOS.')
 })
 
-test('without upstreams, it shows how to add one', async () => {
+test('without upstreams, the page shows how to add one', async () => {
   await show(status())
   expect(screen.getByText(/\[upstreams.notes\]/)).toBeTruthy()
 })
 
-test('without a token, it says how to get in and nothing else', async () => {
+test('without a token, the page only shows how to get a link', async () => {
   const { gateway, tell } = await show(status(upstream('A')))
   await tell({ kind: 'locked', stale: true })
   expect(screen.queryByText('A')).toBeNull()
@@ -139,7 +139,7 @@ test('without a token, it says how to get in and nothing else', async () => {
   expect(gateway.copied).toEqual(['evermoor open'])
 })
 
-test('an upstream that is off says so and has no button', async () => {
+test('an upstream that is off is shown as off and has no button', async () => {
   await show(status(upstream('A'), upstream('B', { state: 'off' })))
   expect(row('B').textContent).toContain('Turned off in config.toml.')
   expect(screen.queryByRole('button', { name: /B$/ })).toBeNull()

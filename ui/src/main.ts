@@ -1,4 +1,4 @@
-// Chooses who brings the state, and shows it.
+// Chooses the connection to the gateway, and mounts the dashboard.
 
 import { mount } from 'svelte'
 

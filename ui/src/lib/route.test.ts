@@ -16,11 +16,11 @@ test.each([
   expect(placeOf(hash)).toMatchObject({ page, name })
 })
 
-test('a place can be asked for something', () => {
+test('a route can have parameters', () => {
   expect(placeOf('#/upstreams/pieces?restart').wishes.has('restart')).toBe(true)
 })
 
-test('a way leads where it says', () => {
+test('a link leads to its route', () => {
   expect(placeOf(hrefOf('editors')).page).toBe('editors')
   expect(placeOf(hrefOf('overview')).page).toBe('overview')
   expect(placeOf(upstreamHref('a b/c')).name).toBe('a b/c')

@@ -1,5 +1,5 @@
-// Where in the dashboard a person is. It stands behind the `#`, so that the tray can name it and
-// the browser's own keys go back.
+// The current page, as the part of the URL after the `#`, so that the tray can link to a page and the
+// browser's back button works.
 
 export type Page =
   | 'overview'
@@ -13,15 +13,15 @@ export type Page =
 
 export interface Place {
   page: Page
-  /** The upstream, on its page. */
+  /** The upstream's name, on the page of an upstream. */
   name: string
-  /** What was asked for with the place, such as `restart`. */
+  /** Query parameters, such as `restart`. */
   wishes: URLSearchParams
 }
 
 const plain: Page[] = ['editors', 'activity', 'incidents', 'settings', 'doctor', 'welcome']
 
-/** Anything that is no place is the overview: nobody shall stand before nothing. */
+/** An unknown path leads to the overview. */
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [first = '', second = ''] = path.split('/')

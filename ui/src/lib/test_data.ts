@@ -1,4 +1,4 @@
-// Pieces that the tests put together.
+// Sample data and a fake gateway for the tests.
 
 import type { Answer, Gateway, Method, Presence } from './gateway/gateway'
 import type { AppStatus, Code, EditorStatus, Failure, UpstreamState, Status, UpstreamStatus } from './types'
@@ -79,8 +79,8 @@ export const status = (...upstreams: UpstreamStatus[]): Status => ({
   supervised: false,
 })
 
-/** What a gateway answers that has nothing to tell, by path. */
-const nothing: Record<string, unknown> = {
+/** The answers of a gateway without data, by path. */
+const emptyAnswers: Record<string, unknown> = {
   '/api/incidents': { incidents: [] },
   timeline: { spans: [] },
   '/api/activity': { calls: [] },
@@ -92,14 +92,14 @@ const nothing: Record<string, unknown> = {
   catalog: { tools: [], prompts: [], resources: [] },
 }
 
-/** A gateway that says what it is told to say and remembers what it was asked. */
+/** Gives the answers that a test sets, and records the requests. */
 export class FakeGateway implements Gateway {
   tell: (presence: Presence) => void = () => undefined
   watched = false
-  /** What was asked to be done, in order; questions are not. */
+  /** The requests other than GET, in order. */
   orders: string[] = []
   bodies: unknown[] = []
-  /** Answers by path without questions, such as `/api/doctor`, or with the method before it. */
+  /** Answers by path without query, such as `/api/doctor`, or by method and path. */
   answers: Record<string, unknown> = {}
   copied: string[] = []
   refusal: Failure | undefined
@@ -123,8 +123,8 @@ export class FakeGateway implements Gateway {
       if (this.refusal) return { ok: false, failure: this.refusal }
       return { ok: true, value: (this.answers[`${method} ${plain}`] ?? {}) as T }
     }
-    const known = Object.keys(nothing).find((name) => plain === name || plain.endsWith(`/${name}`))
-    const value = this.answers[path] ?? this.answers[plain] ?? (known && nothing[known])
+    const known = Object.keys(emptyAnswers).find((name) => plain === name || plain.endsWith(`/${name}`))
+    const value = this.answers[path] ?? this.answers[plain] ?? (known && emptyAnswers[known])
     return value === undefined ? { ok: false, failure: failure('not_found') } : { ok: true, value: value as T }
   }
 

@@ -29,7 +29,7 @@ const editors = (...names: string[]) => ({
   editors: [editor('local', { own: true, seen: null }), ...names.map((name) => editor(name))],
 })
 
-test('editors are listed with when they were seen, and only Evermoor’s own cannot be revoked', async () => {
+test('editors show when they were last seen, and only Evermoor’s own token cannot be revoked', async () => {
   await show(editors('cursor'))
   expect(row('cursor').textContent).toContain('Token created 3 days ago, last seen 5 min ago')
   expect(row('local').textContent).toContain('never seen')
@@ -37,7 +37,7 @@ test('editors are listed with when they were seen, and only Evermoor’s own can
   expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
 })
 
-test('an editor that is shown more than it can use has a quiet word of it', async () => {
+test('an editor that sees more tools than it can use has a hint', async () => {
   const hint = 'Cursor uses at most 40 tools. To show fewer, add lists under [editors.cursor] in config.toml.'
   const shown = { tools: 52, prompts: 0, resources: 0 }
   await show({ ...status(upstream('A')), editors: [editor('cursor', { shown, hint }), editor('zed')] })
@@ -46,7 +46,7 @@ test('an editor that is shown more than it can use has a quiet word of it', asyn
   expect(row('zed').textContent).toMatch(/Sees 34 tools\s*$/)
 })
 
-test('the token of an editor is revoked at the second click, and the editor is gone when the gateway says so', async () => {
+test('the second click revokes a token, and the editor disappears when the gateway confirms it', async () => {
   const { gateway, tell } = await show(editors('cursor', 'zed'))
   await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))
   expect(gateway.orders).toEqual([])
@@ -57,7 +57,7 @@ test('the token of an editor is revoked at the second click, and the editor is g
   expect(screen.queryByRole('article', { name: 'cursor' })).toBeNull()
 })
 
-test('a first click without a second one is forgotten', async () => {
+test('a first click without a second one has no effect', async () => {
   const { gateway } = await show(editors('cursor'))
   const button = screen.getByRole('button', { name: 'Revoke cursor' })
   await fireEvent.click(button)
@@ -66,7 +66,7 @@ test('a first click without a second one is forgotten', async () => {
   expect(gateway.orders).toEqual([])
 })
 
-test('an editor whose token was not revoked says why, and can be tried again', async () => {
+test('an editor whose token was not revoked shows why, and the user can try again', async () => {
   const { gateway } = await show(editors('cursor'))
   gateway.refusal = failure('internal')
   const button = () => screen.getByRole('button', { name: /^Revoke/ })

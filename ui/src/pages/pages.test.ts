@@ -31,7 +31,7 @@ const click = async (name: string | RegExp) => {
   await settle()
 }
 
-test('the doctor puts what is bad first, fixes it, and says what was done', async () => {
+test('the doctor lists problems first, fixes them, and says what it did', async () => {
   const gateway = new FakeGateway()
   const check = (id: string, state: string, fixable = false) => ({ id, title: id, state, detail: 'd', remedy: 'Do this.', fixable })
   gateway.answers['/api/doctor'] = { checks: [check('port', 'good'), check('token', 'bad', true)] }
@@ -44,7 +44,7 @@ test('the doctor puts what is bad first, fixes it, and says what was done', asyn
   expect(screen.getByText('The token is new.')).toBeTruthy()
 })
 
-test('a page that gets no answer says why, and asks again when told to', async () => {
+test('a page without an answer shows why, and can try again', async () => {
   const gateway = new FakeGateway()
   await show(Settings, gateway)
   expect(screen.getByRole('alert').textContent).toContain(failure().what)
@@ -63,7 +63,7 @@ const settings = {
   editors: [],
 }
 
-test('a setting is saved with Enter, taken back with Escape, and says why it was refused', async () => {
+test('Enter saves a setting, Escape discards it, and a refusal is shown', async () => {
   const gateway = new FakeGateway()
   gateway.answers['/api/settings'] = settings
   await show(Settings, gateway)
@@ -82,7 +82,7 @@ test('a setting is saved with Enter, taken back with Escape, and says why it was
   expect(hold.value).toBe('25s')
 })
 
-test('calls are heard as they happen', async () => {
+test('calls appear as they happen', async () => {
   const gateway = new FakeGateway()
   let hear: Parameters<NonNullable<FakeGateway['follow']>>[1] = () => undefined
   gateway.follow = (_, listener) => {
@@ -99,7 +99,7 @@ test('calls are heard as they happen', async () => {
   expect(screen.getByText('held 25.0 s')).toBeTruthy()
 })
 
-test('a restart is shown step by step, with its button at hand for who came to restart', async () => {
+test('a restart is shown step by step, and a restart link focuses its button', async () => {
   const gateway = new FakeGateway()
   const steps = [{ at: NOON - 2_000, what: 'PiecesOS was asked to quit.' }]
   const restart = { number: 1, began: NOON - 2_000, steps, end: null }
@@ -110,7 +110,7 @@ test('a restart is shown step by step, with its button at hand for who came to r
   expect(document.activeElement?.getAttribute('aria-label')).toBe('Restart A')
 })
 
-test('an upstream that is off can be turned on, and one that is not there is said to be missing', async () => {
+test('an upstream that is off can be turned on, and an unknown one is reported', async () => {
   const gateway = new FakeGateway()
   await show(Upstream, gateway, { name: 'a', wishes: new URLSearchParams() }, status(upstream('A', { state: 'off' })))
   await click('Turn on')
@@ -120,7 +120,7 @@ test('an upstream that is off can be turned on, and one that is not there is sai
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no server “a”')
 })
 
-test('the first run connects what is ticked, and ends in a test', async () => {
+test('the first run connects the ticked editors, and ends with a test', async () => {
   const gateway = new FakeGateway()
   const editor = (id: string) => ({ id, title: id, path: `/${id}.json`, state: 'notConnected', entries: [], attached: false, hint: '', link: null })
   gateway.answers['/api/setup'] = { editors: [editor('cursor'), editor('zed'), { ...editor('codex'), state: 'notInstalled' }] }

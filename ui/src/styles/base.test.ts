@@ -17,21 +17,21 @@ describe.each([
     return (bright + 0.05) / (dim + 0.05)
   }
 
-  test.each(['text', 'muted', 'accent'])('%s can be read on every ground', (ink) => {
+  test.each(['text', 'muted', 'accent'])('%s has enough contrast on every background', (ink) => {
     expect(contrast(ink, 'ground')).toBeGreaterThanOrEqual(4.5)
     expect(contrast(ink, 'field')).toBeGreaterThanOrEqual(4.5)
   })
 
-  test.each(['added', 'removed'])('text can be read on what was %s', (ground) => {
+  test.each(['added', 'removed'])('text has enough contrast on %s lines', (ground) => {
     expect(contrast('text', ground)).toBeGreaterThanOrEqual(4.5)
     expect(contrast('muted', ground)).toBeGreaterThanOrEqual(4.5)
   })
 
-  test.each(['accent', 'accent-hover'])('the words of a button can be read on %s', (ground) => {
+  test.each(['accent', 'accent-hover'])('the label of a button has enough contrast on %s', (ground) => {
     expect(contrast('accent-text', ground)).toBeGreaterThanOrEqual(4.5)
   })
 
-  test.each(['healthy', 'degraded', 'down', 'faint'])('the %s mark can be seen', (ink) => {
+  test.each(['healthy', 'degraded', 'down', 'faint'])('the %s icon has enough contrast', (ink) => {
     expect(contrast(ink, 'ground')).toBeGreaterThanOrEqual(3)
   })
 })
@@ -42,7 +42,7 @@ const drawings = import.meta.glob<string>('../../../icons/tray/*.svg', {
   eager: true,
 })
 
-test.each(Object.entries(drawings))('the mark is drawn as in %s', (path, drawing) => {
+test.each(Object.entries(drawings))('the icon is the same as in %s', (path, drawing) => {
   const shape = path.replace(/^.*\/|\.svg$/g, '') as OverallState
   const { container } = render(StateIcon, { shape, size: 'small' })
   const tray = new DOMParser().parseFromString(drawing, 'image/svg+xml')

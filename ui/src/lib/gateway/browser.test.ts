@@ -7,7 +7,7 @@ import { gatewayGone } from '../texts/common'
 
 const event = `event: status\ndata: ${JSON.stringify(status())}\n\n`
 
-/** A stream that has told one state and stays open until it is ended, or its request aborted. */
+/** A stream that sends one state and stays open until it is ended or its request is aborted. */
 function stream() {
   let open!: ReadableStreamDefaultController<Uint8Array>
   const body = new ReadableStream<Uint8Array>({ start: (controller) => void (open = controller) })
@@ -20,7 +20,7 @@ function stream() {
 const aborts = new WeakMap<Response, () => void>()
 const answers: Array<Response | Error> = []
 
-/** Gives the prepared answers in turn; when there are none left, it hangs. */
+/** Returns the prepared answers in order, then hangs. */
 const fetch = vi.fn((_path: string, request: RequestInit = {}) => {
   const answer = answers.shift()
   return new Promise<Response>((resolve, reject) => {
@@ -59,8 +59,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('to get in', () => {
-  test('a page without a token asks nothing and is locked', async () => {
+describe('logging in', () => {
+  test('a page without a token sends no request and is locked', async () => {
     sessionStorage.clear()
     const told = watch()
     await pass()
@@ -68,7 +68,7 @@ describe('to get in', () => {
     expect(asked()).toEqual([])
   })
 
-  test('a code is taken off the address and exchanged for a token', async () => {
+  test('the code is removed from the URL and exchanged for a token', async () => {
     sessionStorage.clear()
     history.replaceState(null, '', '/#code=once')
     answers.push(Response.json({ token: 'fresh' }), stream().answer)
@@ -80,7 +80,7 @@ describe('to get in', () => {
     expect(told).toEqual([{ kind: 'serving', status: status() }])
   })
 
-  test('a code that was used before says so', async () => {
+  test('a used code is reported as stale', async () => {
     sessionStorage.clear()
     history.replaceState(null, '', '/#code=again')
     answers.push(new Response('', { status: 401 }))
@@ -89,7 +89,7 @@ describe('to get in', () => {
     expect(told).toEqual([{ kind: 'locked', stale: true }])
   })
 
-  test('a token that is no longer good is forgotten', async () => {
+  test('an invalid token is forgotten', async () => {
     answers.push(new Response('', { status: 401 }))
     const told = watch()
     await pass(60_000)
@@ -98,7 +98,7 @@ describe('to get in', () => {
     expect(asked()).toEqual(['/api/events'])
   })
 
-  test('a new link in the same tab opens it again', async () => {
+  test('a new link in the same tab unlocks the page', async () => {
     sessionStorage.clear()
     const told = watch()
     await pass()
@@ -111,7 +111,7 @@ describe('to get in', () => {
 })
 
 describe('the stream', () => {
-  test('that ends is opened again, at first soon and then less often, forever', async () => {
+  test('is reopened forever after it ends, with growing waits', async () => {
     const first = stream()
     answers.push(first.answer)
     const told = watch()
@@ -133,14 +133,14 @@ describe('the stream', () => {
     expect(told.at(-1)?.kind).toBe('serving')
   })
 
-  test('that falls silent is asked for anew, without alarm', async () => {
+  test('is reopened without an error if it falls silent', async () => {
     answers.push(stream().answer, stream().answer)
     const told = watch()
     await pass(45_000)
     expect(kinds(told)).toEqual(['serving', 'serving'])
   })
 
-  test('that never begins is a gateway lost', async () => {
+  test('that never starts means that the gateway is lost', async () => {
     const told = watch()
     await pass(10_000)
     expect(kinds(told)).toEqual(['lost'])
@@ -157,40 +157,40 @@ describe('the stream', () => {
   })
 })
 
-describe('a question', () => {
+describe('a request', () => {
   const ask = (answer: Response | Error, body?: unknown) => {
     answers.push(answer)
     return new BrowserGateway().ask('POST', '/api/upstreams/a%20b/restart', body)
   }
 
-  test('is answered with what the gateway says', async () => {
+  test('returns the answer of the gateway', async () => {
     expect(await ask(Response.json({ number: 3 }, { status: 202 }))).toEqual({ ok: true, value: { number: 3 } })
     expect(fetch.mock.calls[0]?.[1]).toMatchObject({ method: 'POST', headers: { Authorization: 'Bearer token' } })
   })
 
-  test('may be answered with a text', async () => {
+  test('may return plain text', async () => {
     const markdown = new Response('# Incidents', { headers: { 'Content-Type': 'text/markdown' } })
     expect(await ask(markdown)).toEqual({ ok: true, value: '# Incidents' })
   })
 
-  test('carries what is to be done as JSON', async () => {
+  test('sends its body as JSON', async () => {
     await ask(Response.json({}), { shown: false })
     expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"shown":false}')
     expect(fetch.mock.calls[0]?.[1]?.headers).toMatchObject({ 'Content-Type': 'application/json' })
   })
 
-  test('that is refused passes on the reason', async () => {
+  test('that is refused returns the failure', async () => {
     const refusal = Response.json({ error: failure('not_found') }, { status: 404 })
     expect(await ask(refusal)).toEqual({ ok: false, failure: failure('not_found') })
   })
 
-  test('never fails without a text', async () => {
+  test('always fails with a text', async () => {
     expect(await ask(new Response('<html>', { status: 500 }))).toMatchObject({ ok: false, failure: { code: 'internal' } })
     expect(await ask(new Error('refused'))).toEqual({ ok: false, failure: gatewayGone })
   })
 })
 
-test('a stream is opened again after it broke, until nothing listens to it', async () => {
+test('a broken stream is reopened until it is stopped', async () => {
   const heard: string[] = []
   const first = stream()
   answers.push(first.answer, stream().answer)

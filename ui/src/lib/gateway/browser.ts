@@ -1,11 +1,11 @@
-// The control API for a page that the gateway served.
+// The control API for a page in a browser, which the gateway serves.
 //
 // # Theory of operation
 //
-// `evermoor open` opens the page with a one-time code behind the `#`. The code is exchanged for a
-// token, which lives as long as the tab. One loop then reads the stream of states. When the stream
-// ends, whatever the reason, the loop says so and connects again, sooner at first, forever. Only a
-// refused token ends it: then a person has to open a new link.
+// `evermoor open` opens the page with a one-time code after the `#`. The page exchanges the code for a
+// token, which is valid as long as the tab is open. One loop then reads the stream of states. When the
+// stream ends for any reason, the loop reports it and reconnects with growing waits, forever. It stops
+// only if the gateway rejects the token: then the user must open a new link.
 
 import { type ServerEvent, eventsOf } from './events'
 import type { Answer, Gateway, Method, Presence } from './gateway'
@@ -15,7 +15,7 @@ import type { Failure, ErrorBody, Status } from '../types'
 
 const FIRST_PAUSE = 250
 const LONGEST_PAUSE = 5_000
-/** The first state comes at once; later, a stream this long without a byte is asked for anew. */
+/** The gateway sends the first state at once. Later, a stream that is silent for too long is opened again. */
 const FIRST_ANSWER = 10_000
 const LONGEST_SILENCE = 45_000
 
@@ -30,7 +30,7 @@ export class BrowserGateway implements Gateway {
       this.#stop = new AbortController()
       void this.#keepWatching(code, this.#stop.signal)
     }
-    // A new link opened in this very tab changes what is behind the `#` and loads nothing.
+    // A new link in the same tab changes only the part after the `#`, so the page is not loaded again.
     const relink = () => {
       const code = takeCode()
       if (code) begin(code)
@@ -77,7 +77,7 @@ export class BrowserGateway implements Gateway {
           this.#tell({ kind: 'serving', status: JSON.parse(latest.data) as Status })
           pause = FIRST_PAUSE
         }
-        // A silent stream ended: the next one says at once whether anything is wrong.
+        // The stream fell silent. The next one shows at once whether anything is wrong.
         continue
       } catch (error) {
         if (stop.aborted) return
@@ -89,13 +89,13 @@ export class BrowserGateway implements Gateway {
     }
   }
 
-  /** Hears until it is stopped. What breaks is tried again. */
+  /** Reads the stream until it is stopped, and opens it again when it breaks. */
   async #keepHearing(path: string, hear: (event: ServerEvent) => void, stop: AbortSignal) {
     while (!stop.aborted) {
       try {
         for await (const events of stream(path, stop)) events.forEach(hear)
       } catch (error) {
-        // Whoever watches the presence says what happened; here it is only tried again.
+        // `watch` reports the failure; this loop only retries.
         if (error instanceof Locked) return
       }
       await rest(LONGEST_PAUSE / 5, stop)
@@ -109,7 +109,7 @@ export class BrowserGateway implements Gateway {
   }
 }
 
-/** The events of one stream. Returns when it falls silent, throws when it ends or never begins. */
+/** The events of one stream. Returns if the stream falls silent; throws if it ends or never starts. */
 async function* stream(path: string, stop: AbortSignal): AsyncGenerator<ServerEvent[]> {
   const silent = new AbortController()
   let begun = false
@@ -141,7 +141,7 @@ async function refusalOf(answer: Response): Promise<Failure> {
   return refusal.error ?? notUnderstood
 }
 
-/** Waits, but not longer than until somebody looks at the page again. */
+/** Waits, or until the page becomes visible again. */
 function rest(pause: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const woken = new AbortController()

@@ -15,7 +15,7 @@ test('an event without a name is a message', () => {
   expect(parse('data:x\n\n')).toEqual([{ event: 'message', data: 'x' }])
 })
 
-test('however the chunks fall, the events are the same', () => {
+test('the events do not depend on the chunks', () => {
   const text = 'event: status\r\ndata: one\r\n\r\n: alive\r\n\r\nevent: status\ndata: two\ndata: three\n\n'
   const whole = parse(text)
   expect(whole.map(({ data }) => data)).toEqual(['one', 'two\nthree'])
@@ -25,23 +25,23 @@ test('however the chunks fall, the events are the same', () => {
   }
 })
 
-test('comments, unknown fields and names without data are no events', () => {
+test('comments, unknown fields and names without data are ignored', () => {
   expect(parse(': alive\n\nid: 7\nretry: 10\n\nevent: status\n\n')).toEqual([])
 })
 
-test('the name of one event does not stick to the next', () => {
+test('an event does not inherit the name of the previous one', () => {
   expect(parse('event: status\n\ndata: x\n\n')).toEqual([{ event: 'message', data: 'x' }])
 })
 
-test('only the first blank after the colon belongs to the format', () => {
+test('only the first space after the colon is removed', () => {
   expect(parse('data:  x\n\n')).toEqual([{ event: 'message', data: ' x' }])
 })
 
-test('what is cut off in the middle is dropped', () => {
+test('an incomplete event is dropped', () => {
   expect(parse('data: x\n')).toEqual([])
 })
 
-test('a letter of several bytes may be cut in two', async () => {
+test('a multi-byte character may be split between chunks', async () => {
   const bytes = new TextEncoder().encode('data: Évermoor\n\n')
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

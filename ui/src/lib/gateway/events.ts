@@ -1,11 +1,11 @@
-// Server-sent events out of a fetch body. `EventSource` cannot send the token's header.
+// Reads server-sent events from a fetch body, because `EventSource` cannot send the token in a header.
 
 export interface ServerEvent {
   event: string
   data: string
 }
 
-/** Cuts a stream of text into events, however the chunks fall. */
+/** Parses events from chunks of text, which may end anywhere. */
 export class EventParser {
   #rest = ''
   #event = ''
@@ -13,7 +13,7 @@ export class EventParser {
 
   push(chunk: string): ServerEvent[] {
     const events: ServerEvent[] = []
-    // A carriage return at the very end may be half of a line end; it waits for what follows.
+    // A carriage return at the end may be half of a line break, so it stays until the next chunk.
     const text = this.#rest + chunk
     const whole = text.endsWith('\r') ? text.slice(0, -1) : text
     const lines = whole.split(/\r\n|\n|\r/)
@@ -44,7 +44,7 @@ export class EventParser {
   }
 }
 
-/** Every chunk of a body as the events that it completed: none for a keep-alive comment. */
+/** For each chunk of a body, the events that it completes. A keepalive comment completes none. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent[]> {
   const parser = new EventParser()
   const decoder = new TextDecoder()

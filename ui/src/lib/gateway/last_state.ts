@@ -1,5 +1,5 @@
-// The last state heard, kept for as long as the tab lives, so that a page loaded again shows it at
-// once. A state has no secrets in it.
+// The last known state, kept as long as the tab is open, so that a reloaded page shows it at once. The
+// state contains no secrets.
 
 import type { Status } from '../types'
 
@@ -18,7 +18,7 @@ export function write(status: Status) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(status))
   } catch {
-    // A tab without storage, or a full one, paints a moment later.
+    // Without storage, a reloaded page waits for the gateway.
   }
 }
 

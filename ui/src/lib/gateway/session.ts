@@ -1,12 +1,11 @@
-// What a tab of the browser has: the token that the one-time code was exchanged for, and requests
-// that carry it.
+// The session of a browser tab: exchanges the one-time code for a token, and sends requests with it.
 
 const TOKEN = 'evermoor.token'
 
-/** The token was refused, or there is none. */
+/** The gateway rejected the token, or there is none. */
 export class Locked extends Error {}
 
-/** The one-time code of the address, which is removed from it: it must not be kept or shared. */
+/** Takes the one-time code from the URL and removes it there, so that it is not saved or shared. */
 export function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined
   if (code) history.replaceState(null, '', location.pathname + location.search)
@@ -20,7 +19,7 @@ export async function logIn(code: string) {
     body: JSON.stringify({ code }),
   })
   const refused = answer.status >= 400 && answer.status < 500
-  // An old link in a tab that is logged in does no harm.
+  // The tab is already logged in, so an old link does not matter.
   if (refused && sessionStorage.getItem(TOKEN)) return
   if (refused) throw new Locked()
   if (!answer.ok) throw new Error(`login answered ${answer.status}`)

@@ -16,7 +16,7 @@ function shell(answer: (command: string, args: unknown) => unknown) {
   return new ShellGateway()
 }
 
-test('the presence is asked for once and then heard', async () => {
+test('the presence is requested once and then followed', async () => {
   const told: Presence[] = []
   shell((command) => (command === 'presence' ? serving : undefined)).watch((presence) => told.push(presence))
   await vi.waitFor(() => expect(told).toEqual([serving]))
@@ -24,7 +24,7 @@ test('the presence is asked for once and then heard', async () => {
   expect(told).toEqual([serving, lost])
 })
 
-test('an answer older than what was heard meanwhile is not told', async () => {
+test('an answer that is older than the last event is ignored', async () => {
   let answer: (presence: Presence) => void = () => {}
   const pending = new Promise<Presence>((resolve) => (answer = resolve))
   const told: Presence[] = []
@@ -38,7 +38,7 @@ test('an answer older than what was heard meanwhile is not told', async () => {
   expect(told).toEqual([serving])
 })
 
-test('a refusal passes on the failure, and a broken shell has a text too', async () => {
+test('a refused request returns the failure, and an unknown error has a text too', async () => {
   const refusing = shell(() => ({ status: 404, body: { error: failure('not_found') } }))
   expect(await refusing.ask('POST', '/api/upstreams/a/restart')).toEqual({ ok: false, failure: failure('not_found') })
   const away = shell(() => Promise.reject(failure('connection_lost')))
@@ -47,7 +47,7 @@ test('a refusal passes on the failure, and a broken shell has a text too', async
   expect(await broken.ask('GET', '/api/status')).toMatchObject({ ok: false, failure: { code: 'internal' } })
 })
 
-test('questions and texts are passed to the shell', async () => {
+test('requests and copied texts are passed to the tray application', async () => {
   const heard: unknown[] = []
   const gateway = shell((command, args) => {
     heard.push([command, args])
@@ -63,7 +63,7 @@ test('questions and texts are passed to the shell', async () => {
   ])
 })
 
-test('the tray says which place to show', async () => {
+test('the tray chooses the page to show', async () => {
   const places: string[] = []
   const stop = shell(() => undefined).shell.onShow((page) => places.push(page))
   await vi.waitFor(async () => {
@@ -73,7 +73,7 @@ test('the tray says which place to show', async () => {
   stop()
 })
 
-test('a place that was asked for while the page loaded is shown once it listens', async () => {
+test('a page that was requested during loading is shown afterwards', async () => {
   const places: string[] = []
   const waited = (command: string) => (command === 'listening' ? { page: '#/settings' } : undefined)
   const stop = shell(waited).shell.onShow((page) => places.push(page))

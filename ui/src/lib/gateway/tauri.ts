@@ -1,5 +1,5 @@
-// The control API inside the tray application's window. The shell holds the connection to the
-// gateway; here its word is only passed on.
+// The control API in the tray application's window. The application owns the connection to the gateway;
+// this file forwards requests to it and events from it.
 
 import { invoke } from '@tauri-apps/api/core'
 import { listen } from '@tauri-apps/api/event'
@@ -18,7 +18,7 @@ export class ShellGateway implements Gateway {
     openLink: (url) => invoke('open_link', { url }),
     onShow: (go) => {
       const hear = ({ page }: { page: string }) => go(page)
-      // What was asked for while this page loaded has waited until it listens.
+      // The application keeps a request that came while this page was loading.
       return hearing('show', hear, () => invoke<{ page: string } | null>('listening').then((waited) => waited && hear(waited)))
     },
   }
@@ -30,7 +30,7 @@ export class ShellGateway implements Gateway {
       heard = true
       if (!stopped) tell(presence)
     }
-    // First listen, then ask: a change in between is not missed, nor overwritten by an older answer.
+    // Listen first, then ask, so that no change is missed or overwritten by an older answer.
     const listening = listen<Presence>('presence', (event) => hear(event.payload))
     void listening
       .then(() => invoke<Presence>('presence'))
@@ -66,7 +66,7 @@ function hearing<T>(name: string, hear: (payload: T) => void, begun: () => Promi
   return () => void listening.then((unlisten) => unlisten()).catch(() => undefined)
 }
 
-/** A command fails with a `Failure`; anything else is a fault of the shell itself. */
+/** Commands fail with a `Failure`. Anything else is a bug in the tray application. */
 export function failureOf(error: unknown): Failure {
   const known = typeof error === 'object' && error !== null && 'what' in error && 'remedy' in error
   return known ? (error as Failure) : notUnderstood

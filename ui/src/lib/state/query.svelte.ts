@@ -1,16 +1,16 @@
-// Something that the gateway was asked for: shown as last heard, and asked for again.
+// Queries to the control API: they show the last known answer at once, and refresh it.
 
 import type { Answer, Gateway } from '../gateway/gateway'
 import type { Store } from './store.svelte'
 import type { Failure } from '../types'
 
-/** What was heard last, by path: a page that is opened again shows it at once. Never written down. */
+/** The last answers by path, in memory only, so that a page shows them at once when it is opened again. */
 const memory = new WeakMap<Gateway, Map<string, unknown>>()
 
 export class Asked<T> {
   value = $state.raw<T>()
   failure = $state.raw<Failure>()
-  /** Whether an answer is being waited for. */
+  /** Whether a request is in progress. */
   waiting = $state(false)
   readonly #gateway: Gateway
   readonly #path: () => string
@@ -29,7 +29,7 @@ export class Asked<T> {
     if (before !== undefined) this.value = before
     this.waiting = true
     const answer = await this.#gateway.ask<T>('GET', path)
-    // A later question has been asked since, and its answer is the one to show.
+    // Ignore the answer if there was a later request.
     if (turn === this.#turn) this.#take(path, answer)
   }
 
@@ -48,23 +48,23 @@ function kept(gateway: Gateway): Map<string, unknown> {
   return found
 }
 
-interface Wish {
-  /** Ask again this often, in milliseconds, while the page is seen. */
+interface Options {
+  /** The interval between requests in milliseconds, while the page is visible. */
   every?: number
-  /** Ask again whenever this changes. */
+  /** Request again whenever this value changes. */
   when?: () => unknown
 }
 
-/** Asks now, whenever the gateway is back, and as wished. To be called while a component is made. */
-export function asking<T>(store: Store, path: () => string, wish: Wish = {}): Asked<T> {
+/** Requests now, whenever the gateway is back, and as `options` say. Call it while a component is initialised. */
+export function asking<T>(store: Store, path: () => string, options: Options = {}): Asked<T> {
   const asked = new Asked<T>(store.gateway, path)
   $effect(() => {
     path()
-    wish.when?.()
+    options.when?.()
     if (store.arrivals === 0) return
     void asked.ask()
-    if (wish.every === undefined) return
-    const timer = setInterval(() => document.hidden || void asked.ask(), wish.every)
+    if (options.every === undefined) return
+    const timer = setInterval(() => document.hidden || void asked.ask(), options.every)
     return () => clearInterval(timer)
   })
   return asked

@@ -1,21 +1,21 @@
-// What is known, and how it changes. Pure: the moment comes with each event.
+// The state of the dashboard and how events change it. Pure: each event comes with its time.
 
 import type { Presence } from '../gateway/gateway'
 import type { Failure, UpstreamState, Status } from '../types'
 
-/** How long a row may say that it restarts, or why it did not. */
-export const PATIENCE = 30_000
+/** How long a row shows that it is restarting, or why it did not restart. */
+export const REQUEST_SHOWN = 30_000
 
 export interface Board {
   now: number
   presence: Exclude<Presence, { kind: 'lost' }> | { kind: 'lost'; failure: Failure; since: number }
-  /** The last state heard, which outlives the gateway that told it. */
+  /** The last known state. It stays when the gateway is gone. */
   status?: Status
-  /** Restarts asked for and not yet seen to be done, by upstream; none outlives its gateway. */
+  /** Requested restarts that are not finished, by upstream. Cleared when the gateway is lost. */
   asked: Record<string, { at: number; before: UpstreamState }>
-  /** Restarts refused a moment ago, by upstream. */
+  /** Recently refused restarts, by upstream. */
   refused: Record<string, { at: number; failure: Failure }>
-  /** Editors whose token is being revoked, and why if that was refused. */
+  /** Editors whose token is being revoked, with the failure if it was not. */
   leaving: Record<string, { at: number; failure?: Failure }>
 }
 
@@ -27,7 +27,7 @@ export type BoardEvent =
   | { kind: 'revoking'; name: string }
   | { kind: 'kept'; name: string; failure: Failure }
 
-/** Before anything is heard: with the state that an earlier page saw, if there was one. */
+/** The board before the first event, with the state from before a reload if there is one. */
 export function emptyBoard(now: number, status?: Status): Board {
   const board: Board = { now, presence: { kind: 'starting' }, asked: {}, refused: {}, leaving: {} }
   return status ? { ...board, status } : board
@@ -73,9 +73,9 @@ function tell(board: Board, presence: Presence): Board {
   }
 }
 
-/** Forgets what was asked and is done, and what is too old to be waited for or read. */
+/** Removes requests that are finished or too old. */
 function settle(board: Board): Board {
-  const fresh = ({ at }: { at: number }) => board.now - at < PATIENCE
+  const fresh = ({ at }: { at: number }) => board.now - at < REQUEST_SHOWN
   const asked = keep(board.asked, (name, ask) => {
     const link = linkOf(board, name)
     return fresh(ask) && link !== undefined && !isDone(ask.before, link)
@@ -86,7 +86,7 @@ function settle(board: Board): Board {
   return { ...board, asked, refused, leaving }
 }
 
-/** Done is a new connection, or another attempt that failed. What is off has nothing left to do. */
+/** A restart is finished after a new connection or another failed attempt, or if the upstream is off. */
 function isDone(before: UpstreamState, link: UpstreamState): boolean {
   switch (link.state) {
     case 'off':

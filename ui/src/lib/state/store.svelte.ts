@@ -1,4 +1,4 @@
-// The one owner of what the views show. It listens to the gateway and keeps the clock.
+// Owns the state that the pages show. It watches the gateway and updates the time.
 
 import { type Board, type BoardEvent, emptyBoard, next } from './status'
 import { type Gateway, pathOf } from '../gateway/gateway'
@@ -7,7 +7,7 @@ import type { Failure } from '../types'
 
 export class Store {
   board = $state.raw<Board>(emptyBoard(0))
-  /** Counts how often a gateway was there after none was. */
+  /** How often a gateway became available. */
   arrivals = $state(0)
   readonly gateway: Gateway
   readonly #clock: () => number
@@ -18,7 +18,7 @@ export class Store {
     this.board = emptyBoard(clock(), last.read())
   }
 
-  /** Watches until the answer is called. */
+  /** Starts to watch the gateway. Call the result to stop. */
   start(): () => void {
     const stop = this.gateway.watch((presence) => {
       if (presence.kind === 'serving' && this.board.presence.kind !== 'serving') this.arrivals++
@@ -33,12 +33,12 @@ export class Store {
     }
   }
 
-  /** Whether there is a gateway to ask. */
+  /** Whether a gateway is running. */
   get live(): boolean {
     return this.board.presence.kind === 'serving'
   }
 
-  /** Does what the row of an upstream offers: resumes it if it is paused, else restarts it. */
+  /** Runs the action of an upstream's row: resumes the upstream if it is paused, otherwise restarts it. */
   act = async (name: string): Promise<void> => {
     if (name in this.board.asked) return
     const upstream = this.board.status?.upstreams.find((one) => one.name === name)
@@ -55,7 +55,7 @@ export class Store {
     if (failure) this.#note({ kind: 'kept', name, failure })
   }
 
-  /** Has something done. Answers why not, or nothing. */
+  /** Sends a request that changes something. Returns the failure, if any. */
   order = async (
     method: 'POST' | 'PUT' | 'DELETE',
     parts: string[],

@@ -27,13 +27,13 @@ test('the clock ticks while watching, and only then', () => {
   expect(gateway.watched).toBe(false)
 })
 
-test('a restart is asked for once, however often it is clicked', async () => {
+test('a restart is requested once, even after several clicks', async () => {
   const { gateway, store } = started()
   await Promise.all([store.act('a'), store.act('a')])
   expect(gateway.orders).toEqual(['POST /api/upstreams/a/restart'])
 })
 
-test('a refused restart says why', async () => {
+test('a refused restart shows why', async () => {
   const { gateway, store } = started()
   gateway.refusal = failure('forbidden')
   await store.act('a')
@@ -49,20 +49,20 @@ test('a paused upstream is resumed, not restarted', async () => {
   expect(gateway.orders).toEqual(['POST /api/upstreams/a/resume'])
 })
 
-test('a page that is loaded again shows the last state at once, as an old one', () => {
+test('a reloaded page shows the last state at once, marked as old', () => {
   const { store } = started()
   const again = new Store(new FakeGateway())
   expect(again.board.status).toEqual(store.board.status)
   expect(again.live).toBe(false)
 })
 
-test('whoever is locked out sees nothing of before', () => {
+test('a locked page shows nothing from before', () => {
   const { gateway } = started()
   gateway.tell({ kind: 'locked', stale: false })
   expect(new Store(new FakeGateway()).board.status).toBeUndefined()
 })
 
-test('every time that a gateway is there after none was counts', () => {
+test('each return of a gateway is counted', () => {
   const { gateway, store } = started()
   expect(store.arrivals).toBe(1)
   gateway.tell({ kind: 'serving', status: status() })

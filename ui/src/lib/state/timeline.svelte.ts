@@ -1,4 +1,4 @@
-// The last day of an upstream, kept up to date.
+// The last 24 hours of an upstream, kept up to date.
 
 import { asking } from './query.svelte'
 import { pathOf } from '../gateway/gateway'
@@ -8,13 +8,13 @@ import type { Incident, Timeline } from '../types'
 
 const HOUR = 60 * 60_000
 
-/** Everything that could have made the past longer: each upstream's state, and since when. */
-export const turns = (store: Store) =>
+/** Changes whenever the state of an upstream changes. */
+export const stateKey = (store: Store) =>
   store.board.status?.upstreams.map(({ name, link }) => `${name} ${link.state} ${'since' in link ? link.since : ''}`).join()
 
-/** To be called while a component is made. */
+/** Call it while a component is initialised. */
 export function pastOf(store: Store, name: string, incidents: () => Incident[]): () => Piece[] {
-  // By the hour, so that the question stays the same and its last answer can be shown at once.
+  // Rounded to the hour, so that the path stays the same and its last answer can be shown at once.
   const hour = $derived(Math.floor((store.board.now - DAY) / HOUR) * HOUR)
   const spans = asking<Timeline>(store, () => pathOf(['upstreams', name, 'timeline'], { since: hour }), {
     when: () => store.board.status?.upstreams.find((one) => one.name === name)?.link.state,

@@ -1,4 +1,4 @@
-// What the first run does, step by step. Every step can be left out.
+// The steps of the first run. The user can skip each of them.
 
 import { asking } from './query.svelte'
 import { pathOf } from '../gateway/gateway'
@@ -10,14 +10,14 @@ export class Welcome {
   step = $state<1 | 2 | 3>(1)
   chosen = $state.raw<Record<string, boolean>>({})
   previews = $state.raw<Record<string, SetupPreview>>({})
-  /** Editors whose own servers move behind Evermoor: none unless a person says so. */
+  /** Editors whose own servers move behind Evermoor. None, unless the user ticks them. */
   moving = $state.raw<Record<string, boolean>>({})
   imports = $state.raw<Record<string, ImportPreview>>({})
   failures = $state.raw<Record<string, Failure>>({})
   /** The editor that is being connected. */
   connecting = $state('')
   hints = $state.raw<string[]>([])
-  /** Switches of the last step; what a person leaves on is on. */
+  /** The switches of the last step. */
   atLogin = $state(true)
   tell = $state(true)
   finishing = $state(false)
@@ -26,7 +26,7 @@ export class Welcome {
   readonly setup
   readonly #store: Store
 
-  /** To be called while a component is made. */
+  /** Call it while a component is initialised. */
   constructor(store: Store) {
     this.#store = store
     this.setup = asking<Setup>(store, () => '/api/setup')
@@ -44,7 +44,7 @@ export class Welcome {
     this.chosen = { ...this.chosen, [id]: wanted }
   }
 
-  /** Has an editor's own servers moved too, once it was shown what that changes. */
+  /** Chooses whether an editor's own servers move too, and loads a preview of that change. */
   move = async (id: string, wanted: boolean) => {
     this.moving = { ...this.moving, [id]: wanted }
     const { [id]: _, ...others } = this.failures
@@ -55,7 +55,7 @@ export class Welcome {
     else this.failures = { ...this.failures, [id]: answer.failure }
   }
 
-  /** Works out what would be changed, for every editor at once, and wants all that can be connected. */
+  /** Chooses all editors that can be connected, and loads a preview of each change. */
   async showEditors() {
     this.step = 2
     const open = this.editors.filter(({ state }) => state === 'notConnected' || state === 'changed')
@@ -70,7 +70,7 @@ export class Welcome {
     else this.failures = { ...this.failures, [id]: answer.failure }
   }
 
-  /** Connects what is wanted, one after the other, and goes on if nothing failed. */
+  /** Connects the chosen editors one by one, and continues to the next step if none failed. */
   async connect() {
     if (this.connecting) return
     this.failures = {}
@@ -85,7 +85,7 @@ export class Welcome {
     if (Object.keys(this.failures).length === 0) this.step = 3
   }
 
-  /** Sets what was chosen, and asks the endpoint as an editor would. */
+  /** Saves the choices, and tests the endpoint like an editor. */
   async finish() {
     if (this.finishing) return
     this.finishing = true
@@ -99,6 +99,6 @@ export class Welcome {
     this.finishing = false
   }
 
-  /** The first run is over, however far one went. */
+  /** Marks the first run as finished, after any step. */
   over = () => this.#store.order('POST', ['welcome'])
 }

@@ -1,9 +1,9 @@
-// Every English text of the dashboard that the gateway does not send. The gateway's own sentences
-// come from `crates/core/src/api`; a word for a state is the same there and here.
+// Texts that several pages use. The other files of this folder have the texts of one page each. The gateway sends
+// sentences of its own, from `crates/core/src/api`; both use the same word for a state.
 
 import { count, countdown, duration } from '../view/format'
 import type { Page } from '../route'
-import type { AppStatus, Code, Failure, VisibleCounts, UpstreamStatus } from '../types'
+import type { AppStatus, Code, Failure, UpstreamStatus } from '../types'
 
 export const name = 'Evermoor'
 
@@ -41,14 +41,9 @@ export const lastKnown = 'Last known state'
 export const asOf = (age: number) =>
   age < 1_000 ? lastKnown : `${lastKnown}, ${duration(age)} old`
 
-export const lockedTitle = 'This page needs a new link'
-export const lockedStale = 'The link was already used or has expired.'
-export const lockedRemedy = 'Run this in a terminal, or choose Open Evermoor in the tray menu.'
 export const openCommand = 'evermoor open'
 
-export const endpointLabel = 'Endpoint for your editors'
 export const upstreamsLabel = 'Servers'
-export const warningsLabel = 'Warnings'
 
 export const copy = 'Copy'
 export const copied = 'Copied'
@@ -58,7 +53,6 @@ export const theEndpoint = 'the endpoint'
 export const theCommand = 'the command'
 export const theConfiguration = 'the configuration'
 
-export const editorLabel = 'Point your editor here'
 export const editorHint =
   'Add this to your editor’s MCP configuration. It needs no token and keeps working when the gateway restarts.'
 export const editorSnippet = `{
@@ -70,10 +64,6 @@ export const editorSnippet = `{
   }
 }`
 
-export const noUpstreamsHint =
-  'Add a server to the configuration file. Evermoor connects to it as soon as you save.'
-export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
-
 export const reconnect = 'Reconnect'
 export const restart = 'Restart'
 export const resume = 'Resume'
@@ -81,39 +71,24 @@ export const isRestarting = 'Restarting'
 export const isReconnecting = 'Reconnecting'
 export const actionOn = (action: string, title: string) => `${action} ${title}`
 
-export const revoke = 'Revoke'
-export const revokeNow = 'Revoke now'
-const ago = (at: number, now: number) =>
-  now - at < 2 * 60_000 ? 'just now' : `${duration(now - at)} ago`
-export const made = (at: number | null, now: number) =>
-  at === null ? 'Token created by hand' : `Token created ${ago(at, now)}`
-export const seen = (at: number | null, now: number) =>
-  at === null ? 'never seen' : `last seen ${ago(at, now)}`
-
-/** How much an editor is shown: its tools, and what else there is. */
-export const sees = ({ tools, prompts, resources }: VisibleCounts) => {
-  const more = [prompts && count(prompts, 'prompt'), resources && count(resources, 'resource')]
-  return ['Sees ' + count(tools, 'tool'), ...more.filter(Boolean)].join(', ')
-}
-
 export const forLength = (length: number) => `for ${duration(length)}`
 export const nextTry = (wait: number) => {
   const left = countdown(wait)
   return left ? `· retrying in ${left}` : '· retrying now'
 }
-/** As `Upstream::tool_count` has it. */
+/** Matches `Upstream::tool_count` in `crates/core`. */
 export const tools = ({ tools, hidden }: UpstreamStatus) =>
   hidden ? `${tools - hidden} of ${tools} tools shown` : count(tools, 'tool')
 export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
 
-/** What is worth knowing of an application that serves: what a person can do, then its memory. */
-export const seenOf = ({ what, remedy, next, notes, offer, trend }: AppStatus) => {
-  const stands = next === 'nothing' ? [] : [`${what} ${remedy}`]
+/** Details of a connected application: first what the user can do, then its memory. */
+export const appDetail = ({ what, remedy, next, notes, offer, trend }: AppStatus) => {
+  const action = next === 'nothing' ? [] : [`${what} ${remedy}`]
   const memory = trend ? [`Memory: ${trend}`] : []
-  return [...(offer ? [offer] : []), ...stands, ...notes, ...memory].join(' ')
+  return [...(offer ? [offer] : []), ...action, ...notes, ...memory].join(' ')
 }
 
-/** The state in a word or two, as `Code::word` has it. */
+/** The state in one or two words. Matches `Code::word` in `crates/core`. */
 export const words: Record<Code, string> = {
   connection_refused: 'Not running',
   dns_failure: 'Not reachable',

@@ -1,7 +1,7 @@
 // The editors page's texts.
 
-import { count, listed } from '../view/format'
-import type { SetupState, DetectedEditor, EditorServerEntry } from '../types'
+import { count, duration, listed } from '../view/format'
+import type { SetupState, DetectedEditor, EditorServerEntry, VisibleCounts } from '../types'
 
 export const about = 'Evermoor adds one entry to the editor’s configuration file and keeps a backup. Undo removes the entry again.'
 export const sentence = (found: DetectedEditor[]) => {
@@ -31,9 +31,9 @@ export const states: Record<SetupState, string> = {
   notInstalled: 'Not found',
 }
 export const inUse = 'in use now'
-/** The servers that an editor has besides Evermoor. */
+/** The names of the editor's servers other than Evermoor. */
 export const ownServers = (entries: EditorServerEntry[]) => entries.filter(({ ours }) => !ours).map(({ name }) => name)
-/** The same in words; nothing if it has none. */
+/** A sentence that lists them, or an empty string. */
 export const has = (entries: EditorServerEntry[]) => {
   const names = ownServers(entries)
   return names.length ? `Also has these MCP servers: ${names.join(', ')}` : ''
@@ -79,3 +79,18 @@ export const making = 'Creating…'
 export const toldOnce = 'Copy it now. It is not shown again.'
 export const theToken = 'the token'
 export const finished = 'Done'
+
+export const revoke = 'Revoke'
+export const revokeNow = 'Revoke now'
+const ago = (at: number, now: number) =>
+  now - at < 2 * 60_000 ? 'just now' : `${duration(now - at)} ago`
+export const tokenCreated = (at: number | null, now: number) =>
+  at === null ? 'Token created by hand' : `Token created ${ago(at, now)}`
+export const lastSeen = (at: number | null, now: number) =>
+  at === null ? 'never seen' : `last seen ${ago(at, now)}`
+
+/** How many tools, prompts and resources an editor sees. */
+export const sees = ({ tools, prompts, resources }: VisibleCounts) => {
+  const more = [prompts && count(prompts, 'prompt'), resources && count(resources, 'resource')]
+  return ['Sees ' + count(tools, 'tool'), ...more.filter(Boolean)].join(', ')
+}

@@ -3,6 +3,13 @@
 import { count, duration, moment } from '../view/format'
 import type { ConnectedClient, Incident, TimelineState } from '../types'
 
+export const endpointLabel = 'Endpoint for your editors'
+export const warningsLabel = 'Warnings'
+export const editorLabel = 'Point your editor here'
+export const noUpstreamsHint =
+  'Add a server to the configuration file. Evermoor connects to it as soon as you save.'
+export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
+
 export const connectedNow = 'Connected now'
 export const nobodyConnected = 'No editor is connected.'
 export const connectAnEditor = 'Connect an editor'
@@ -10,7 +17,7 @@ export const lastIncidents = 'Recent incidents'
 export const allIncidents = 'All incidents'
 export const noIncidents = 'Nothing has gone wrong yet.'
 
-/** The program itself, with its version, or the name its token has. */
+/** The client's name and version, or the name of its token. */
 export const client = ({ client, clientVersion, editor }: ConnectedClient) =>
   client ? [client, clientVersion].filter(Boolean).join(' ') : editor
 export const transport = ({ transport, view }: ConnectedClient) => {
@@ -20,7 +27,7 @@ export const transport = ({ transport, view }: ConnectedClient) => {
 export const sinceThen = (at: number, now: number) =>
   now - at < 60_000 ? 'just now' : `for ${duration(now - at)}`
 
-/** Names the upstream, unless the sentence does. */
+/** Adds the upstream's title unless the sentence already contains it. */
 export const happened = ({ title, cause, sign }: Incident) => {
   const what = cause?.what ?? sign.what
   return what.includes(title) ? what : `${title}: ${what}`
@@ -32,7 +39,7 @@ export const waited = ({ calls }: Incident) =>
 
 export const dayAgo = '24 h ago'
 export const now = 'now'
-/** A part of a few minutes says nothing of a day, so it is told from an hour on, and of what time it is. */
+/** A percentage of a few minutes says little about a day. It is shown after one hour, with the period it covers. */
 const HOUR = 60 * 60_000
 const ofKnown = (known: number) => (known >= 23 * HOUR ? 'the last 24 hours' : `the last ${duration(known)}`)
 export const uptime = (title: string, part: string | undefined, known: number, outages: number) => {

@@ -1,4 +1,4 @@
-// The list of calls as it grows. Pure.
+// Merges and filters the list of calls. Pure.
 
 import type { RecentCall, CallOutcome } from '../types'
 
@@ -10,22 +10,22 @@ export interface Filter {
 
 export const everything: Filter = { upstream: '', editor: '', outcome: '' }
 
-/** Not to be kept longer in a page that stays open for days. */
-export const LONGEST = 1_000
+/** Limits memory on a page that stays open for days. */
+export const MAX_CALLS = 1_000
 
 export const matches = (call: RecentCall, { upstream, editor, outcome }: Filter) =>
   (!upstream || call.upstream === upstream) && (!editor || call.editor === editor) && (!outcome || call.outcome === outcome)
 
-/** Newest first, none twice: a call can be both in the list that was asked for and in the stream. */
+/** Newest first, without duplicates: a call can be in the requested list and in the stream. */
 export function joined(some: RecentCall[], more: RecentCall[]): RecentCall[] {
   const calls = new Map([...some, ...more].map((call) => [keyOf(call), call]))
-  return [...calls.values()].sort((a, b) => b.at - a.at || b.number - a.number).slice(0, LONGEST)
+  return [...calls.values()].sort((a, b) => b.at - a.at || b.number - a.number).slice(0, MAX_CALLS)
 }
 
-/** A gateway counts its calls from one; the moment tells those of two gateways apart. */
+/** Each gateway run numbers its calls from one, so the key also contains the time. */
 export const keyOf = ({ number, at }: RecentCall) => `${number} ${at}`
 
-/** What can be chosen in a filter: what there is, and what was chosen. */
+/** The options of a filter. Includes the chosen one, even if no call has it any more. */
 export function choicesOf(names: string[], chosen: string): string[] {
   return [...new Set(chosen ? [...names, chosen] : names)].sort()
 }

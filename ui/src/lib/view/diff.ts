@@ -1,11 +1,11 @@
-// A unified diff as lines to be drawn. Pure.
+// Splits a unified diff into lines for display. Pure.
 
 export interface DiffLine {
-  kind: 'same' | 'added' | 'removed' | 'place'
+  kind: 'same' | 'added' | 'removed' | 'hunk'
   text: string
 }
 
-/** The lines of the change itself: the names of the files are said elsewhere. */
+/** The lines without the file names, which the page shows elsewhere. */
 export function linesOf(diff: string): DiffLine[] {
   const lines = diff.replace(/\n$/, '').split('\n')
   const first = lines.findIndex((line) => line.startsWith('@@'))
@@ -14,7 +14,7 @@ export function linesOf(diff: string): DiffLine[] {
 }
 
 function lineOf(line: string): DiffLine {
-  if (line.startsWith('@@')) return { kind: 'place', text: line }
+  if (line.startsWith('@@')) return { kind: 'hunk', text: line }
   if (line.startsWith('+')) return { kind: 'added', text: line.slice(1) }
   if (line.startsWith('-')) return { kind: 'removed', text: line.slice(1) }
   return { kind: 'same', text: line.replace(/^ /, '') }

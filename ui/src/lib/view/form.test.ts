@@ -16,19 +16,19 @@ const schema = {
   required: ['query'],
 }
 
-test('every property is a field, those that are needed first', () => {
+test('every property is a field, required ones first', () => {
   expect(fieldsOf(schema).map(({ name, kind }) => [name, kind])).toEqual([
     ['query', 'lines'],
-    ['limit', 'whole'],
+    ['limit', 'integer'],
     ['state', 'choice'],
-    ['deep', 'truth'],
+    ['deep', 'boolean'],
     ['ratio', 'number'],
     ['labels', 'list'],
     ['anything', 'json'],
   ])
 })
 
-test('what a schema has as its default stands in the field', () => {
+test('a field starts with the default of its schema', () => {
   expect(fieldsOf(schema).find(({ name }) => name === 'limit')?.initial).toBe('10')
   const choice = { properties: { a: { enum: ['x', 'y'] } }, required: ['a'] }
   expect(fieldsOf(choice)[0]?.initial).toBe('x')
@@ -38,7 +38,7 @@ test.each([undefined, null, true, 'text', [], { properties: 3 }, { properties: {
   expect(() => fill(fieldsOf(odd), {})).not.toThrow()
 })
 
-test('what is left empty is not sent, and what is written has its type', () => {
+test('empty fields are left out, and values have their type', () => {
   const written = { query: 'x', limit: ' 5 ', state: '', deep: 'false', ratio: '', labels: 'a b\n\n c ', anything: '{"b":1}' }
   expect(fill(fieldsOf(schema), written)).toEqual({
     values: { query: 'x', limit: 5, deep: false, labels: ['a b', 'c'], anything: { b: 1 } },
@@ -46,7 +46,7 @@ test('what is left empty is not sent, and what is written has its type', () => {
   })
 })
 
-test('what cannot be sent is said, field by field', () => {
+test('each invalid field has its own error', () => {
   const written = { query: '', limit: '1.5', ratio: 'much', anything: '[a]' }
   expect(fill(fieldsOf(schema), written).wrong).toEqual({ query: 'missing', limit: 'number', ratio: 'number', anything: 'json' })
 })

@@ -1,21 +1,21 @@
-// A form out of a tool's input schema, and the arguments out of what was written into it. Pure.
+// Makes a form from a tool's input schema, and arguments from the filled form. Pure.
 //
-// What a schema says beyond the plain types is left to the server: it knows best what it accepts.
+// Only types and required fields are checked here. The server checks the rest of the schema.
 
 export interface FormField {
   name: string
   title: string
   about: string
   required: boolean
-  kind: 'text' | 'lines' | 'number' | 'whole' | 'truth' | 'choice' | 'list' | 'json'
+  kind: 'text' | 'lines' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'json'
   choices: string[]
-  /** What stands in it at first. */
+  /** The text in the field at first. */
   initial: string
 }
 
 export interface Filled {
   values: Record<string, unknown>
-  /** What is wrong, by field. */
+  /** Errors by field name. */
   wrong: Record<string, 'missing' | 'number' | 'json'>
 }
 
@@ -62,9 +62,9 @@ function kindOf(schema: Schema): FormField['kind'] {
     case 'number':
       return 'number'
     case 'integer':
-      return 'whole'
+      return 'integer'
     case 'boolean':
-      return 'truth'
+      return 'boolean'
     case 'array':
       return typeOf(objectOf(schema.items)) === 'string' ? 'list' : 'json'
     default:
@@ -72,14 +72,14 @@ function kindOf(schema: Schema): FormField['kind'] {
   }
 }
 
-/** The one type, also of what may be null as well. */
+/** The type of the schema. A nullable type counts as its other type. */
 function typeOf(schema: Schema): unknown {
   if (!Array.isArray(schema.type)) return schema.type
   const types = schema.type.filter((type) => type !== 'null')
   return types.length === 1 ? types[0] : undefined
 }
 
-/** What was left empty is not sent, unless it has to be. */
+/** Empty fields are left out; an empty required field is an error. */
 export function fill(fields: FormField[], written: Record<string, string>): Filled {
   const filled: Filled = { values: {}, wrong: {} }
   for (const field of fields) {
@@ -95,14 +95,14 @@ export function fill(fields: FormField[], written: Record<string, string>): Fill
 function take({ name, kind }: FormField, text: string, filled: Filled) {
   switch (kind) {
     case 'number':
-    case 'whole': {
+    case 'integer': {
       const number = Number(text)
       const good = Number.isFinite(number) && (kind === 'number' || Number.isInteger(number))
       if (good) filled.values[name] = number
       else filled.wrong[name] = 'number'
       return
     }
-    case 'truth':
+    case 'boolean':
       filled.values[name] = text === 'true'
       return
     case 'list':

@@ -15,11 +15,11 @@ test('a duration is shown in its largest unit and never rounded up', () => {
   expect(duration(48 * HOUR)).toBe('2 days')
 })
 
-test('a clock that is behind makes no negative duration', () => {
+test('a clock that is behind gives no negative duration', () => {
   expect(duration(-5_000)).toBe('0 s')
 })
 
-test('a countdown ends at one and then says nothing', () => {
+test('a countdown ends at one, then disappears', () => {
   expect(countdown(3_001)).toBe('4 s')
   expect(countdown(1)).toBe('1 s')
   expect(countdown(0)).toBeUndefined()
@@ -31,11 +31,11 @@ test('a long wait is counted in minutes', () => {
   expect(countdown(MINUTE + 1)).toBe('2 min')
 })
 
-test('one of a thing is not many', () => {
+test('one is singular', () => {
   expect([count(0, 'tool'), count(1, 'tool'), count(2, 'tool')]).toEqual(['0 tools', '1 tool', '2 tools'])
 })
 
-test('no two ticks of an axis say the same', () => {
+test('no two ticks of an axis have the same label', () => {
   const noon = Date.UTC(2026, 5, 1, 12)
   const close = tickLabels([noon, noon + 10_000, noon + 20_000])
   expect(new Set(close).size).toBe(3)
@@ -44,7 +44,7 @@ test('no two ticks of an axis say the same', () => {
   expect(tickLabels([noon, noon + HOUR])[0]).toMatch(/^\d\d:\d\d$/)
 })
 
-test('names are listed as one says them', () => {
+test('names are joined as in a sentence', () => {
   expect(listed([])).toBe('')
   expect(listed(['a'])).toBe('a')
   expect(listed(['a', 'b', 'c'])).toBe('a, b and c')

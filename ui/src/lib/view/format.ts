@@ -1,11 +1,11 @@
-// Moments and amounts in words. Time is always an argument.
+// Formats times and amounts. The current time is always an argument.
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** A length of time in its largest unit, rounded down: "12 s", "5 min", "3 h", "2 days". */
+/** A duration in its largest unit, rounded down: "12 s", "5 min", "3 h", "2 days". */
 export function duration(milliseconds: number): string {
   const length = Math.max(0, milliseconds)
   if (length < MINUTE) return `${Math.floor(length / SECOND)} s`
@@ -14,21 +14,21 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(length / DAY)} days`
 }
 
-/** What is left of a wait, rounded up, so that it ends at 1 and not at 0. Nothing when it is over. */
+/** The rest of a wait, rounded up, so that it ends at 1 and not at 0. `undefined` when it is over. */
 export function countdown(milliseconds: number): string | undefined {
   if (milliseconds <= 0) return undefined
   if (milliseconds <= MINUTE) return `${Math.ceil(milliseconds / SECOND)} s`
   return `${Math.ceil(milliseconds / MINUTE)} min`
 }
 
-/** Moments along an axis: what the one before says already is left out, and seconds come where minutes repeat. */
-export function tickLabels(moments: number[]): string[] {
-  const close = moments.some((at, index) => index > 0 && at - (moments[index - 1] ?? 0) < MINUTE)
-  const labels = moments.map((at) => (close ? second(at) : minute(at)))
+/** Labels for the times on an axis, with seconds if ticks are less than a minute apart. A repeated label is left empty. */
+export function tickLabels(times: number[]): string[] {
+  const close = times.some((at, index) => index > 0 && at - (times[index - 1] ?? 0) < MINUTE)
+  const labels = times.map((at) => (close ? second(at) : minute(at)))
   return labels.map((label, index) => (label === labels[index - 1] ? '' : label))
 }
 
-/** Names as one says them: "a", "a and b", "a, b and c". */
+/** Joins names as in a sentence: "a", "a and b", "a, b and c". */
 export function listed(names: string[]): string {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
@@ -42,11 +42,11 @@ const clockWithSeconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', min
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
-/** A moment to the second, for lists of what happened just now: "14:03:09". */
+/** A time with seconds, for lists of recent events: "14:03:09". */
 export const second = (at: number) => clockWithSeconds.format(at)
 export const minute = (at: number) => clock.format(at)
 
-/** A moment as a person would say it: "14:03" today, "12 May, 14:03" before. */
+/** A time, with the date if it is not today: "14:03", "12 May, 14:03". */
 export function moment(at: number, now: number): string {
   const sameDay = new Date(at).toDateString() === new Date(now).toDateString()
   if (sameDay) return clock.format(at)
@@ -54,7 +54,7 @@ export function moment(at: number, now: number): string {
   return `${(sameYear ? day : dayOfYear).format(at)}, ${clock.format(at)}`
 }
 
-/** Milliseconds as they are read best: "0.4 ms", "12 ms", "1.3 s", "2 min". */
+/** Milliseconds in a readable unit: "0.4 ms", "12 ms", "1.3 s", "2 min". */
 export function milliseconds(length: number): string {
   if (length === 0) return '0 ms'
   if (length < 1) return `${length.toFixed(1)} ms`
@@ -63,7 +63,7 @@ export function milliseconds(length: number): string {
   return duration(length)
 }
 
-/** Bytes in megabytes, or gigabytes from one on. */
+/** Bytes as megabytes, or as gigabytes from 1 GB. */
 export function bytes(amount: number): string {
   const mega = amount / 1e6
   return mega < 1_000 ? `${Math.round(mega)} MB` : `${(mega / 1_000).toFixed(1)} GB`
@@ -72,5 +72,5 @@ export function bytes(amount: number): string {
 export const percent = (part: number) =>
   part === 1 ? '100 %' : `${(Math.floor(part * 1_000) / 10).toFixed(1)} %`
 
-/** A text of someone else's, ended as a sentence, so that another can follow it. */
+/** Ends a third-party text with a full stop, so that another sentence can follow. */
 export const sentence = (text: string) => (text === '' || /[.!?…:]$/.test(text) ? text : `${text}.`)

@@ -1,9 +1,9 @@
-// What a tool says of itself. It is a hint, never a promise.
+// Reads a tool's annotations. The server sets them, and they may be wrong.
 
 import type { ToolListing } from '../types'
 
 export function hintsOf({ annotations }: ToolListing): { readOnly: boolean; destructive: boolean } {
-  const said = (annotations ?? {}) as { readOnlyHint?: unknown; destructiveHint?: unknown }
-  const readOnly = said.readOnlyHint === true
-  return { readOnly, destructive: !readOnly && said.destructiveHint === true }
+  const hints = (annotations ?? {}) as { readOnlyHint?: unknown; destructiveHint?: unknown }
+  const readOnly = hints.readOnlyHint === true
+  return { readOnly, destructive: !readOnly && hints.destructiveHint === true }
 }

@@ -13,7 +13,7 @@ const lose = (board: Board, code: Code = 'connection_lost') =>
 
 const later = (board: Board, milliseconds: number) => next(board, { kind: 'ticked' }, NOON + milliseconds)
 
-test('the sentence is that of the gateway', () => {
+test('the headline shows the sentence of the gateway', () => {
   expect(headlineOf(serving(upstream('A')))).toEqual({
     shape: 'healthy',
     sentence: 'Everything is connected',
@@ -21,7 +21,7 @@ test('the sentence is that of the gateway', () => {
   })
 })
 
-test('a gateway that has just gone is restarting, one that stays away does not answer', () => {
+test('a gateway is shown as restarting at first, then as not responding', () => {
   const board = lose(serving(upstream('A')))
   expect(headlineOf(board)).toMatchObject({ shape: 'busy', sentence: 'Evermoor is restarting…' })
   expect(headlineOf(later(board, 9_999)).shape).toBe('busy')
@@ -32,24 +32,24 @@ test('a gateway that has just gone is restarting, one that stays away does not a
   })
 })
 
-test('a failure that no restart explains is shown at once', () => {
+test('a failure that a restart cannot cause is shown at once', () => {
   const { shape, sentence, detail } = headlineOf(lose(serving(), 'port_taken'))
   expect([shape, sentence, detail]).toEqual(['down', failure().what, failure().remedy])
 })
 
-test('a state is old from the moment its gateway is lost', () => {
+test('the age of a state counts from the loss of its gateway', () => {
   const board = serving(upstream('A'))
   expect(ageOf(later(board, 60_000))).toBeUndefined()
   expect(ageOf(later(lose(board), 3_000))).toBe(3_000)
   expect(ageOf(lose(emptyBoard(NOON)))).toBeUndefined()
 })
 
-test('a connected upstream says since when', () => {
+test('a connected upstream shows for how long', () => {
   const [row] = rowsOf(later(serving(upstream('A', connected())), 3 * 3_600_000))
   expect(row).toMatchObject({ shape: 'healthy', word: 'Connected', timing: 'for 3 h', detail: '' })
 })
 
-test('a paused upstream says since when and can be resumed, but is no emergency', () => {
+test('a paused upstream shows for how long, and can be resumed, but is not urgent', () => {
   const board = serving(upstream('A', { state: 'paused', since: NOON - 60_000 }))
   const wanted = { shape: 'paused', word: 'Paused', timing: 'for 1 min', action: 'Resume' }
   expect(rowsOf(board)[0]).toMatchObject({ ...wanted, urgent: false, ready: true })
@@ -57,7 +57,7 @@ test('a paused upstream says since when and can be resumed, but is no emergency'
   expect(rowsOf(asked)[0]).toMatchObject({ word: 'Connecting', ready: false })
 })
 
-test('an upstream that is down counts down and says what to do', () => {
+test('an upstream that is down shows a countdown and what to do', () => {
   const board = serving(upstream('A', down()))
   const timing = (milliseconds: number) => rowsOf(later(board, milliseconds))[0]?.timing
   expect(rowsOf(board)[0]).toMatchObject({
@@ -73,7 +73,7 @@ test('an upstream that is down counts down and says what to do', () => {
   ])
 })
 
-test('an old state does not pretend to run on, and offers nothing', () => {
+test('an old state has no running times and no actions', () => {
   const rows = rowsOf(lose(serving(upstream('A'), upstream('B', down()))))
   expect(rows.map(({ timing, ready }) => [timing, ready])).toEqual([
     ['', false],
@@ -81,12 +81,12 @@ test('an old state does not pretend to run on, and offers nothing', () => {
   ])
 })
 
-test('a command is restarted, an address reconnected', () => {
+test('a command is restarted, and an address is reconnected', () => {
   const command = { ...upstream('Files'), target: 'npx -y server-files' }
   expect(rowsOf(serving(command, upstream('A'))).map(({ action }) => action)).toEqual(['Restart', 'Reconnect'])
 })
 
-test('an application says what can be done about it, and how much memory it has', () => {
+test('an application shows what the user can do, and its memory', () => {
   const detail = (more: Partial<AppStatus> = {}) =>
     rowsOf(serving({ ...upstream('PiecesOS'), app: app(more) }))[0]?.detail
   expect(detail()).toBe('Memory: 812 MB, steady.')
@@ -95,7 +95,7 @@ test('an application says what can be done about it, and how much memory it has'
   )
 })
 
-test('a restart that is under way shows its last step and is not asked for twice', () => {
+test('a restart in progress shows its latest step and cannot be requested again', () => {
   const step = { at: NOON, what: 'Asking PiecesOS to quit.' }
   const restart = { number: 1, began: NOON, steps: [step], end: null }
   const row = (more: Partial<AppStatus>) => rowsOf(serving({ ...upstream('PiecesOS', down()), app: app(more) }))[0]
@@ -110,20 +110,20 @@ test('a refusal is shown in the row', () => {
   )
 })
 
-test('an upstream that is off is not counted and offers nothing', () => {
+test('an upstream that is off is not counted and has no action', () => {
   const board = serving(upstream('A'), upstream('B', { state: 'off' }))
   expect(headlineOf(board).detail).toBe('12 tools from 1 server')
   expect(rowsOf(board)[1]).toMatchObject({ shape: 'paused', word: 'Off', tools: '', action: '', urgent: false })
   expect(headlineOf(serving(upstream('B', { state: 'off' }))).detail).toBe('The gateway is running.')
 })
 
-test('tools that are hidden from every editor are counted apart from those that are shown', () => {
+test('hidden tools are counted separately', () => {
   const board = serving({ ...upstream('A'), tools: 30, hidden: 18 }, upstream('B'))
   expect(rowsOf(board).map(({ tools }) => tools)).toEqual(['12 of 30 tools shown', '12 tools'])
   expect(headlineOf(board).detail).toBe('24 tools from 2 servers')
 })
 
-test('an editor says how much it sees', () => {
+test('an editor shows how much it sees', () => {
   const sees = (tools: number, prompts: number, resources: number) => {
     const state = { ...status(), editors: [editor('zed', { shown: { tools, prompts, resources } })] }
     return editorsOf(next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: state } }, NOON))[0]?.sees
@@ -132,7 +132,7 @@ test('an editor says how much it sees', () => {
   expect(sees(1, 2, 1)).toBe('Sees 1 tool, 2 prompts, 1 resource')
 })
 
-test('the headline offers help only when one action is the answer', () => {
+test('the headline has an action only if exactly one is urgent', () => {
   expect(helpOf(serving(upstream('A'), upstream('B', down())))?.name).toBe('b')
   expect(helpOf(serving(upstream('A', down()), upstream('B', down())))).toBeUndefined()
   expect(helpOf(serving(upstream('A')))).toBeUndefined()

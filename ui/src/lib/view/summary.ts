@@ -1,14 +1,15 @@
-// What a person reads off the board: the headline and the rows. Pure.
+// The headline and rows of the overview, as pure functions.
 
 import type { Board } from '../state/status'
 import * as texts from '../texts/common'
+import * as editorTexts from '../texts/editors'
 import type { AppStatus, Code, OverallState, UpstreamStatus } from '../types'
 
-/** A gateway that is away this long is not merely restarting. */
-const RESTART = 10_000
+/** A gateway that is gone for longer is not just restarting. */
+const RESTART_GRACE = 10_000
 
-/** Failures that a restart of the gateway explains. Any other is told at once. */
-const passing: Code[] = ['connection_lost', 'connection_refused', 'connect_timeout', 'timeout']
+/** Failures that a gateway restart can cause. Others are shown at once. */
+const restartCodes: Code[] = ['connection_lost', 'connection_refused', 'connect_timeout', 'timeout']
 
 export interface Headline {
   shape: OverallState
@@ -23,15 +24,15 @@ export interface Row {
   tools: string
   shape: OverallState
   word: string
-  /** What follows the word: since when, or when the next attempt is made. */
+  /** Follows the word: how long the state has lasted, or when the next attempt is. */
   timing: string
-  /** What happened and what to do; empty while all is well. */
+  /** What happened and what to do. Empty if there is no problem. */
   detail: string
-  /** What can be done about it; empty if nothing. */
+  /** The label of the button. Empty if there is no action. */
   action: string
-  /** Whether the action is what helps. */
+  /** Whether the action solves a problem. */
   urgent: boolean
-  /** Whether the action is to be offered: not while it is being done, nor without a gateway. */
+  /** Whether the action is available: not while it is in progress, and not without a gateway. */
   ready: boolean
 }
 
@@ -45,10 +46,10 @@ export function headlineOf({ presence, now }: Board): Headline {
     }
     case 'lost': {
       const { failure, since } = presence
-      if (!passing.includes(failure.code)) {
+      if (!restartCodes.includes(failure.code)) {
         return { shape: 'down', sentence: failure.what, detail: failure.remedy }
       }
-      if (now - since < RESTART) {
+      if (now - since < RESTART_GRACE) {
         return { shape: 'busy', sentence: texts.restarting, detail: texts.soonBack }
       }
       return { shape: 'down', sentence: texts.away, detail: failure.remedy }
@@ -59,7 +60,7 @@ export function headlineOf({ presence, now }: Board): Headline {
   }
 }
 
-/** How old the state on show is; nothing while it is live. */
+/** The age of the state on the page, or `undefined` if it is live. */
 export function ageOf({ presence, status, now }: Board): number | undefined {
   if (!status || presence.kind === 'serving') return undefined
   return presence.kind === 'lost' ? now - presence.since : 0
@@ -71,16 +72,17 @@ export function rowsOf(board: Board): Row[] {
 
 export interface EditorRow {
   name: string
-  /** When its token was made and when it last spoke. */
+  /** When its token was created and when it was last seen. */
   detail: string
-  /** How much it is shown, and what is worth knowing about that. */
+  /** How much it sees. */
   sees: string
+  /** Advice about how much it sees. */
   hint: string
-  /** Why its token was not revoked; empty otherwise. */
+  /** Why its token was not revoked. Empty otherwise. */
   refusal: string
-  /** Whether its token can be revoked: Evermoor's own cannot. */
+  /** False for Evermoor's own token. */
   revocable: boolean
-  /** Whether that can be asked for now. */
+  /** Whether the token can be revoked now. */
   ready: boolean
 }
 
@@ -90,8 +92,8 @@ export function editorsOf(board: Board): EditorRow[] {
     const wish = board.leaving[name]
     return {
       name,
-      detail: `${texts.made(made, board.now)}, ${texts.seen(seen, board.now)}`,
-      sees: shown ? texts.sees(shown) : '',
+      detail: `${editorTexts.tokenCreated(made, board.now)}, ${editorTexts.lastSeen(seen, board.now)}`,
+      sees: shown ? editorTexts.sees(shown) : '',
       hint: hint ?? '',
       refusal: wish?.failure ? texts.failure(wish.failure) : '',
       revocable: !own,
@@ -100,14 +102,14 @@ export function editorsOf(board: Board): EditorRow[] {
   })
 }
 
-/** The one row whose action helps, if there is exactly one and a gateway to do it. */
+/** The row with an urgent action, if there is exactly one and a gateway is running. */
 export function helpOf(board: Board): Row | undefined {
   const urgent = rowsOf(board).filter((row) => row.urgent)
   return urgent.length === 1 && board.presence.kind === 'serving' ? urgent[0] : undefined
 }
 
-/** The last step of the restart that is under way, if one is. */
-function underWayIn(app: AppStatus | null): string | undefined {
+/** The latest step of the restart in progress, if there is one. */
+function restartStep(app: AppStatus | null): string | undefined {
   const restart = app?.restart
   return restart && !restart.end ? restart.steps.at(-1)?.what : undefined
 }
@@ -143,13 +145,13 @@ function rowOf(upstream: UpstreamStatus, board: Board): Row {
     if (asked) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
   }
   if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
-  const step = underWayIn(upstream.app)
+  const step = restartStep(upstream.app)
   if (step) return { ...row, word: texts.isRestarting, detail: step, ready: false }
   if (link.state === 'connected') {
     row.shape = 'healthy'
     row.word = texts.connected
     row.timing = live ? texts.forLength(board.now - link.since) : ''
-    row.detail = upstream.app ? texts.seenOf(upstream.app) : ''
+    row.detail = upstream.app ? texts.appDetail(upstream.app) : ''
   }
   if (link.state === 'down') {
     row.shape = 'down'

@@ -1,4 +1,4 @@
-// What came of trying a tool, as a person reads it. Pure.
+// Turns the result of a trial call into a sentence and a text. Pure.
 
 import * as texts from '../texts/upstream'
 import type { TrialCallResult } from '../types'
@@ -9,7 +9,7 @@ export interface Outcome {
   text: string
 }
 
-/** As much of an answer as is read here; anything may be missing. */
+/** The part of an answer that is shown. Any member may be missing. */
 interface Result {
   content?: { type: string; text?: string }[]
   isError?: boolean
@@ -23,7 +23,7 @@ export function outcomeOf({ ms, result: answer, error }: TrialCallResult): Outco
   return { good, sentence: good ? texts.answered(ms) : texts.failedAfter(ms), text: textOf(result) }
 }
 
-/** The words of an answer; whatever else is in it as JSON. */
+/** The text parts of an answer; other parts as JSON. */
 function textOf(result: Result): string {
   const content = Array.isArray(result.content) ? result.content : []
   const parts = content.map((part) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part, null, 2)))
