@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { hrefOf, placeOf, upstreamHref } from './route'
+import { hrefOf, routeOf, upstreamHref } from './route'
 
 test.each([
   ['', 'overview', ''],
@@ -13,15 +13,15 @@ test.each([
   ['#/upstreams/a%2Fb', 'upstream', 'a/b'],
   ['#/upstreams/100%', 'upstream', '100%'],
 ])('%s leads to %s %s', (hash, page, name) => {
-  expect(placeOf(hash)).toMatchObject({ page, name })
+  expect(routeOf(hash)).toMatchObject({ page, name })
 })
 
 test('a route can have parameters', () => {
-  expect(placeOf('#/upstreams/pieces?restart').wishes.has('restart')).toBe(true)
+  expect(routeOf('#/upstreams/pieces?restart').params.has('restart')).toBe(true)
 })
 
 test('a link leads to its route', () => {
-  expect(placeOf(hrefOf('editors')).page).toBe('editors')
-  expect(placeOf(hrefOf('overview')).page).toBe('overview')
-  expect(placeOf(upstreamHref('a b/c')).name).toBe('a b/c')
+  expect(routeOf(hrefOf('editors')).page).toBe('editors')
+  expect(routeOf(hrefOf('overview')).page).toBe('overview')
+  expect(routeOf(upstreamHref('a b/c')).name).toBe('a b/c')
 })

@@ -11,24 +11,24 @@ export type Page =
   | 'doctor'
   | 'welcome'
 
-export interface Place {
+export interface Route {
   page: Page
   /** The upstream's name, on the page of an upstream. */
   name: string
   /** Query parameters, such as `restart`. */
-  wishes: URLSearchParams
+  params: URLSearchParams
 }
 
 const plain: Page[] = ['editors', 'activity', 'incidents', 'settings', 'doctor', 'welcome']
 
 /** An unknown path leads to the overview. */
-export function placeOf(hash: string): Place {
+export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [first = '', second = ''] = path.split('/')
-  const wishes = new URLSearchParams(query)
-  if (first === 'upstreams' && second) return { page: 'upstream', name: decoded(second), wishes }
+  const params = new URLSearchParams(query)
+  if (first === 'upstreams' && second) return { page: 'upstream', name: decoded(second), params }
   const page = plain.find((one) => one === first) ?? 'overview'
-  return { page, name: '', wishes }
+  return { page, name: '', params }
 }
 
 export const hrefOf = (page: Exclude<Page, 'upstream'>) => (page === 'overview' ? '#/' : `#/${page}`)

@@ -104,7 +104,7 @@ test('a restart is shown step by step, and a restart link focuses its button', a
   const steps = [{ at: NOON - 2_000, what: 'PiecesOS was asked to quit.' }]
   const restart = { number: 1, began: NOON - 2_000, steps, end: null }
   const pieces = { ...upstream('A'), app: app({ restart }) }
-  await show(Upstream, gateway, { name: 'a', wishes: new URLSearchParams('restart') }, status(pieces))
+  await show(Upstream, gateway, { name: 'a', params: new URLSearchParams('restart') }, status(pieces))
   expect(screen.getAllByText('PiecesOS was asked to quit.').length).toBeGreaterThan(0)
   expect(screen.getByText('+2.0 s')).toBeTruthy()
   expect(document.activeElement?.getAttribute('aria-label')).toBe('Restart A')
@@ -112,7 +112,7 @@ test('a restart is shown step by step, and a restart link focuses its button', a
 
 test('an upstream that is off can be turned on, and an unknown one is reported', async () => {
   const gateway = new FakeGateway()
-  await show(Upstream, gateway, { name: 'a', wishes: new URLSearchParams() }, status(upstream('A', { state: 'off' })))
+  await show(Upstream, gateway, { name: 'a', params: new URLSearchParams() }, status(upstream('A', { state: 'off' })))
   await click('Turn on')
   expect([gateway.orders, gateway.bodies]).toEqual([['POST /api/upstreams/a/enabled'], [{ enabled: true }]])
   gateway.tell({ kind: 'serving', status: status() })

@@ -55,9 +55,9 @@ export class BrowserGateway implements Gateway {
     }
   }
 
-  follow(path: string, hear: (event: ServerEvent) => void): () => void {
+  follow(path: string, onEvent: (event: ServerEvent) => void): () => void {
     const stop = new AbortController()
-    void this.#keepHearing(path, hear, stop.signal)
+    void this.#keepFollowing(path, onEvent, stop.signal)
     return () => stop.abort()
   }
 
@@ -90,10 +90,10 @@ export class BrowserGateway implements Gateway {
   }
 
   /** Reads the stream until it is stopped, and opens it again when it breaks. */
-  async #keepHearing(path: string, hear: (event: ServerEvent) => void, stop: AbortSignal) {
+  async #keepFollowing(path: string, onEvent: (event: ServerEvent) => void, stop: AbortSignal) {
     while (!stop.aborted) {
       try {
-        for await (const events of stream(path, stop)) events.forEach(hear)
+        for await (const events of stream(path, stop)) events.forEach(onEvent)
       } catch (error) {
         // `watch` reports the failure; this loop only retries.
         if (error instanceof Locked) return

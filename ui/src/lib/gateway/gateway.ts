@@ -19,14 +19,14 @@ export type Answer<T> = { ok: true; value: T } | { ok: false; failure: Failure }
 
 export interface Gateway {
   /** Reports the presence now and after each change. Call the result to stop. */
-  watch(tell: (presence: Presence) => void): () => void
+  watch(onPresence: (presence: Presence) => void): () => void
   /** Sends a request to the control API. Never rejects. */
   ask<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>>
   /**
    * Reports the events of a stream, and opens it again when it breaks. Call the result to stop.
    * Undefined if there are no streams; poll instead.
    */
-  readonly follow?: ((path: string, hear: (event: ServerEvent) => void) => () => void) | undefined
+  readonly follow?: ((path: string, onEvent: (event: ServerEvent) => void) => () => void) | undefined
   /** Copies a text to the clipboard. Rejects if that is not allowed. */
   copy(text: string): Promise<void>
   /** What only the tray application's window can do. */

@@ -1,6 +1,6 @@
 // The latest log lines of an upstream, kept up to date.
 
-import { asking } from './query.svelte'
+import { createQuery } from './query.svelte'
 import { pathOf } from '../gateway/gateway'
 import type { Store } from './store.svelte'
 import type { LogLine, LogLines } from '../types'
@@ -11,26 +11,26 @@ export const MAX_LINES = 500
 /** Call it while a component is initialised. */
 export function tailOf(store: Store, upstream: string) {
   const follow = store.gateway.follow?.bind(store.gateway)
-  const asked = asking<LogLines>(
+  const query = createQuery<LogLines>(
     store,
     () => pathOf(['logs'], { upstream, lines: MAX_LINES }),
     follow ? {} : { every: 1_500 },
   )
-  let heard = $state.raw<LogLine[]>([])
+  let streamed = $state.raw<LogLine[]>([])
   $effect(() => {
     // The answer contains all lines so far. The stream adds the next ones.
-    void asked.value
-    heard = []
+    void query.value
+    streamed = []
   })
   $effect(() =>
     follow?.(pathOf(['logs', 'follow'], { upstream }), ({ event, data }) => {
-      if (event === 'line' || event === 'log' || event === 'message') heard = [...heard, JSON.parse(data) as LogLine].slice(-MAX_LINES)
+      if (event === 'line' || event === 'log' || event === 'message') streamed = [...streamed, JSON.parse(data) as LogLine].slice(-MAX_LINES)
     }),
   )
   return {
-    asked,
+    query,
     get lines() {
-      return [...(asked.value?.lines ?? []), ...heard].slice(-MAX_LINES)
+      return [...(query.value?.lines ?? []), ...streamed].slice(-MAX_LINES)
     },
   }
 }

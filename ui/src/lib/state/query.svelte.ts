@@ -7,7 +7,7 @@ import type { Failure } from '../types'
 /** The last answers by path, in memory only, so that a page shows them at once when it is opened again. */
 const memory = new WeakMap<Gateway, Map<string, unknown>>()
 
-export class Asked<T> {
+export class Query<T> {
   value = $state.raw<T>()
   failure = $state.raw<Failure>()
   /** Whether a request is in progress. */
@@ -56,16 +56,16 @@ interface Options {
 }
 
 /** Requests now, whenever the gateway is back, and as `options` say. Call it while a component is initialised. */
-export function asking<T>(store: Store, path: () => string, options: Options = {}): Asked<T> {
-  const asked = new Asked<T>(store.gateway, path)
+export function createQuery<T>(store: Store, path: () => string, options: Options = {}): Query<T> {
+  const query = new Query<T>(store.gateway, path)
   $effect(() => {
     path()
     options.when?.()
     if (store.arrivals === 0) return
-    void asked.ask()
+    void query.ask()
     if (options.every === undefined) return
-    const timer = setInterval(() => document.hidden || void asked.ask(), options.every)
+    const timer = setInterval(() => document.hidden || void query.ask(), options.every)
     return () => clearInterval(timer)
   })
-  return asked
+  return query
 }

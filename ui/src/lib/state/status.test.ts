@@ -12,7 +12,7 @@ const serving = (link: UpstreamState): BoardEvent => ({
   presence: { kind: 'serving', status: status(upstream('PiecesOS', link)) },
 })
 const lost: BoardEvent = { kind: 'told', presence: { kind: 'lost', failure: failure('connection_lost') } }
-const ask: BoardEvent = { kind: 'asked', name: 'piecesos' }
+const ask: BoardEvent = { kind: 'requested', name: 'piecesos' }
 
 test('the last state stays when the gateway is lost', () => {
   const board = after([serving(connected()), lost])
@@ -31,7 +31,7 @@ test('a locked page keeps no state', () => {
 })
 
 describe('a requested restart', () => {
-  const pending = (...events: BoardEvent[]) => Object.keys(after(events).asked)
+  const pending = (...events: BoardEvent[]) => Object.keys(after(events).requested)
 
   test('is finished after a new connection', () => {
     expect(pending(serving(connected()), ask, serving(connected()))).toEqual(['piecesos'])
@@ -52,8 +52,8 @@ describe('a requested restart', () => {
 
   test('expires', () => {
     const board = after([serving(connected()), ask])
-    expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN - 1, board).asked).toHaveProperty('piecesos')
-    expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN, board).asked).toEqual({})
+    expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN - 1, board).requested).toHaveProperty('piecesos')
+    expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN, board).requested).toEqual({})
   })
 
   test('ends when its gateway or its upstream is gone', () => {
@@ -65,7 +65,7 @@ describe('a requested restart', () => {
   test('is replaced by its refusal, which expires too', () => {
     const refused: BoardEvent = { kind: 'refused', name: 'piecesos', failure: failure('not_found') }
     const board = after([serving(down()), ask, refused])
-    expect(board.asked).toEqual({})
+    expect(board.requested).toEqual({})
     expect(board.refused).toHaveProperty('piecesos')
     expect(after([ask], NOON, board).refused).toEqual({})
     expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN, board).refused).toEqual({})
@@ -73,7 +73,7 @@ describe('a requested restart', () => {
 
   test('of an unknown upstream changes nothing', () => {
     const board = after([serving(down())])
-    expect(after([{ kind: 'asked', name: 'nobody' }], NOON, board)).toBe(board)
+    expect(after([{ kind: 'requested', name: 'nobody' }], NOON, board)).toBe(board)
   })
 })
 
@@ -84,10 +84,10 @@ test('a revocation ends when the editor or the gateway is gone, or when its refu
   })
   const wish: BoardEvent = { kind: 'revoking', name: 'cursor' }
   const board = after([has('cursor', 'zed'), wish])
-  expect(after([has('cursor', 'zed')], NOON, board).leaving).toHaveProperty('cursor')
-  expect(after([has('zed')], NOON, board).leaving).toEqual({})
-  expect(after([lost], NOON, board).leaving).toEqual({})
-  expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN, board).leaving).toEqual({})
+  expect(after([has('cursor', 'zed')], NOON, board).revoking).toHaveProperty('cursor')
+  expect(after([has('zed')], NOON, board).revoking).toEqual({})
+  expect(after([lost], NOON, board).revoking).toEqual({})
+  expect(after([{ kind: 'ticked' }], NOON + REQUEST_SHOWN, board).revoking).toEqual({})
   const kept: BoardEvent = { kind: 'kept', name: 'cursor', failure: failure('internal') }
-  expect(after([kept], NOON, board).leaving.cursor?.failure?.code).toBe('internal')
+  expect(after([kept], NOON, board).revoking.cursor?.failure?.code).toBe('internal')
 })

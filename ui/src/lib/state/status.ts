@@ -12,24 +12,24 @@ export interface Board {
   /** The last known state. It stays when the gateway is gone. */
   status?: Status
   /** Requested restarts that are not finished, by upstream. Cleared when the gateway is lost. */
-  asked: Record<string, { at: number; before: UpstreamState }>
+  requested: Record<string, { at: number; before: UpstreamState }>
   /** Recently refused restarts, by upstream. */
   refused: Record<string, { at: number; failure: Failure }>
   /** Editors whose token is being revoked, with the failure if it was not. */
-  leaving: Record<string, { at: number; failure?: Failure }>
+  revoking: Record<string, { at: number; failure?: Failure }>
 }
 
 export type BoardEvent =
   | { kind: 'told'; presence: Presence }
   | { kind: 'ticked' }
-  | { kind: 'asked'; name: string }
+  | { kind: 'requested'; name: string }
   | { kind: 'refused'; name: string; failure: Failure }
   | { kind: 'revoking'; name: string }
   | { kind: 'kept'; name: string; failure: Failure }
 
 /** The board before the first event, with the state from before a reload if there is one. */
 export function emptyBoard(now: number, status?: Status): Board {
-  const board: Board = { now, presence: { kind: 'starting' }, asked: {}, refused: {}, leaving: {} }
+  const board: Board = { now, presence: { kind: 'starting' }, requested: {}, refused: {}, revoking: {} }
   return status ? { ...board, status } : board
 }
 
@@ -39,21 +39,21 @@ export function next(board: Board, event: BoardEvent, now: number): Board {
       return tell({ ...board, now }, event.presence)
     case 'ticked':
       return settle({ ...board, now })
-    case 'asked': {
+    case 'requested': {
       const before = linkOf(board, event.name)
       if (!before) return board
-      const asked = { ...board.asked, [event.name]: { at: now, before } }
-      return { ...board, now, asked, refused: without(board.refused, event.name) }
+      const requested = { ...board.requested, [event.name]: { at: now, before } }
+      return { ...board, now, requested, refused: without(board.refused, event.name) }
     }
     case 'refused': {
       const refused = { ...board.refused, [event.name]: { at: now, failure: event.failure } }
-      return { ...board, now, refused, asked: without(board.asked, event.name) }
+      return { ...board, now, refused, requested: without(board.requested, event.name) }
     }
     case 'revoking':
-      return { ...board, now, leaving: { ...board.leaving, [event.name]: { at: now } } }
+      return { ...board, now, revoking: { ...board.revoking, [event.name]: { at: now } } }
     case 'kept': {
       const kept = { at: now, failure: event.failure }
-      return { ...board, now, leaving: { ...board.leaving, [event.name]: kept } }
+      return { ...board, now, revoking: { ...board.revoking, [event.name]: kept } }
     }
   }
 }
@@ -64,7 +64,7 @@ function tell(board: Board, presence: Presence): Board {
       return settle({ ...board, presence, status: presence.status })
     case 'lost': {
       const since = board.presence.kind === 'lost' ? board.presence.since : board.now
-      return { ...board, presence: { ...presence, since }, asked: {}, leaving: {} }
+      return { ...board, presence: { ...presence, since }, requested: {}, revoking: {} }
     }
     case 'starting':
       return { ...board, presence }
@@ -76,14 +76,14 @@ function tell(board: Board, presence: Presence): Board {
 /** Removes requests that are finished or too old. */
 function settle(board: Board): Board {
   const fresh = ({ at }: { at: number }) => board.now - at < REQUEST_SHOWN
-  const asked = keep(board.asked, (name, ask) => {
+  const requested = keep(board.requested, (name, ask) => {
     const link = linkOf(board, name)
     return fresh(ask) && link !== undefined && !isDone(ask.before, link)
   })
   const refused = keep(board.refused, (_, refusal) => fresh(refusal))
   const has = (name: string) => board.status?.editors.some((editor) => editor.name === name)
-  const leaving = keep(board.leaving, (name, wish) => fresh(wish) && has(name) === true)
-  return { ...board, asked, refused, leaving }
+  const revoking = keep(board.revoking, (name, wish) => fresh(wish) && has(name) === true)
+  return { ...board, requested, refused, revoking }
 }
 
 /** A restart is finished after a new connection or another failed attempt, or if the upstream is off. */

@@ -40,7 +40,7 @@ export class Store {
 
   /** Runs the action of an upstream's row: resumes the upstream if it is paused, otherwise restarts it. */
   act = async (name: string): Promise<void> => {
-    if (name in this.board.asked) return
+    if (name in this.board.requested) return
     const upstream = this.board.status?.upstreams.find((one) => one.name === name)
     const doing = upstream?.link.state === 'paused' ? 'resume' : 'restart'
     await this.#wish(name, doing)
@@ -49,7 +49,7 @@ export class Store {
   reconnect = (name: string): Promise<void> => this.#wish(name, 'reconnect')
 
   revoke = async (name: string): Promise<void> => {
-    if (this.board.leaving[name] && !this.board.leaving[name].failure) return
+    if (this.board.revoking[name] && !this.board.revoking[name].failure) return
     this.#note({ kind: 'revoking', name })
     const failure = await this.order('DELETE', ['editors', name])
     if (failure) this.#note({ kind: 'kept', name, failure })
@@ -68,8 +68,8 @@ export class Store {
   copy = (text: string): Promise<void> => this.gateway.copy(text)
 
   async #wish(name: string, doing: string) {
-    if (name in this.board.asked) return
-    this.#note({ kind: 'asked', name })
+    if (name in this.board.requested) return
+    this.#note({ kind: 'requested', name })
     const failure = await this.order('POST', ['upstreams', name, doing])
     if (failure) this.#note({ kind: 'refused', name, failure })
   }

@@ -38,7 +38,7 @@ test('a refused restart shows why', async () => {
   gateway.refusal = failure('forbidden')
   await store.act('a')
   expect(store.board.refused.a?.failure.code).toBe('forbidden')
-  expect(store.board.asked).toEqual({})
+  expect(store.board.requested).toEqual({})
 })
 
 test('a paused upstream is resumed, not restarted', async () => {

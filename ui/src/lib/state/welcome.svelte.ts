@@ -1,6 +1,6 @@
 // The steps of the first run. The user can skip each of them.
 
-import { asking } from './query.svelte'
+import { createQuery } from './query.svelte'
 import { pathOf } from '../gateway/gateway'
 import type { Store } from './store.svelte'
 import { gatewayGone } from '../texts/common'
@@ -29,7 +29,7 @@ export class Welcome {
   /** Call it while a component is initialised. */
   constructor(store: Store) {
     this.#store = store
-    this.setup = asking<Setup>(store, () => '/api/setup')
+    this.setup = createQuery<Setup>(store, () => '/api/setup')
   }
 
   get editors() {

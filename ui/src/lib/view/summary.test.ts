@@ -53,8 +53,8 @@ test('a paused upstream shows for how long, and can be resumed, but is not urgen
   const board = serving(upstream('A', { state: 'paused', since: NOON - 60_000 }))
   const wanted = { shape: 'paused', word: 'Paused', timing: 'for 1 min', action: 'Resume' }
   expect(rowsOf(board)[0]).toMatchObject({ ...wanted, urgent: false, ready: true })
-  const asked = next(board, { kind: 'asked', name: 'a' }, NOON)
-  expect(rowsOf(asked)[0]).toMatchObject({ word: 'Connecting', ready: false })
+  const requested = next(board, { kind: 'requested', name: 'a' }, NOON)
+  expect(rowsOf(requested)[0]).toMatchObject({ word: 'Connecting', ready: false })
 })
 
 test('an upstream that is down shows a countdown and what to do', () => {

@@ -89,7 +89,7 @@ export interface EditorRow {
 export function editorsOf(board: Board): EditorRow[] {
   const live = board.presence.kind === 'serving'
   return (board.status?.editors ?? []).map(({ name, made, seen, own, shown, hint }) => {
-    const wish = board.leaving[name]
+    const wish = board.revoking[name]
     return {
       name,
       detail: `${editorTexts.tokenCreated(made, board.now)}, ${editorTexts.lastSeen(seen, board.now)}`,
@@ -116,7 +116,7 @@ function restartStep(app: AppStatus | null): string | undefined {
 
 function rowOf(upstream: UpstreamStatus, board: Board): Row {
   const live = board.presence.kind === 'serving'
-  const asked = upstream.name in board.asked
+  const requested = upstream.name in board.requested
   const refusal = board.refused[upstream.name]
   const { name, title, target, link } = upstream
   // Restarting an application restarts its program; restarting an address only replaces the connection.
@@ -132,7 +132,7 @@ function rowOf(upstream: UpstreamStatus, board: Board): Row {
     detail: '',
     action: isAddress ? texts.reconnect : texts.restart,
     urgent: link.state === 'down',
-    ready: live && !asked,
+    ready: live && !requested,
   }
   if (link.state === 'off') {
     return { ...row, shape: 'paused', word: texts.off, tools: '', detail: texts.offDetail, action: '', ready: false }
@@ -142,9 +142,9 @@ function rowOf(upstream: UpstreamStatus, board: Board): Row {
     row.word = texts.paused
     row.timing = live ? texts.forLength(board.now - link.since) : ''
     row.action = texts.resume
-    if (asked) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
+    if (requested) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
   }
-  if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
+  if (requested) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
   const step = restartStep(upstream.app)
   if (step) return { ...row, word: texts.isRestarting, detail: step, ready: false }
   if (link.state === 'connected') {
