@@ -12,6 +12,11 @@ const kinds = [
 ];
 const processors = { x64: "x86_64", arm64: "aarch64" };
 
+/** The processors that a package runs on. The one for macOS is universal. */
+function supported(system, processor) {
+  return system === "darwin" ? Object.values(processors) : [processors[processor] ?? processor];
+}
+
 /** The part for these files. Files without a signature are ignored. */
 export function latest({ repository, tag, files, read, processor }) {
   const platforms = {};
@@ -19,10 +24,11 @@ export function latest({ repository, tag, files, read, processor }) {
     const file = files.find((name) => name.endsWith(ending) && files.includes(`${name}.sig`));
     if (!file) continue;
     const name = encodeURIComponent(path.basename(file).replaceAll(" ", "."));
-    platforms[`${system}-${processors[processor] ?? processor}`] = {
+    const update = {
       signature: read(`${file}.sig`).trim(),
       url: `https://github.com/${repository}/releases/download/${tag}/${name}`,
     };
+    for (const one of supported(system, processor)) platforms[`${system}-${one}`] = update;
   }
   return { version: tag.replace(/^v/, ""), platforms };
 }

@@ -21,3 +21,10 @@ test("each signed package is listed with its signature", () => {
 test("a package without a signature is not an update", () => {
   assert.deepEqual(latest({ ...given, files: ["x/Evermoor.app.tar.gz"] }).platforms, {});
 });
+
+test("the universal package of macOS is listed for both processors", () => {
+  const files = ["x/Evermoor.app.tar.gz", "x/Evermoor.app.tar.gz.sig"];
+  const { platforms } = latest({ ...given, processor: "arm64", files });
+  assert.deepEqual(Object.keys(platforms), ["darwin-x86_64", "darwin-aarch64"]);
+  assert.deepEqual(platforms["darwin-x86_64"], platforms["darwin-aarch64"]);
+});
