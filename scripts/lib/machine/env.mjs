@@ -21,10 +21,14 @@ export function cacheDir(system, env) {
   }
 }
 
-/** One build folder for all clones and worktrees of a user, so that a new one builds faster. */
+/**
+ * One build folder for all clones and worktrees of a user, so that a new one builds faster. On macOS it is not in the cache
+ * folder: the system empties that one, and the login item, the service and editors start programs from here.
+ */
 export function targetDir(system, env) {
   const { isAbsolute, join } = pathsOf(system);
   const chosen = env.CARGO_TARGET_DIR;
+  if (!chosen && system === "darwin") return join(env.HOME, "Library", "Developer", "evermoor", "target");
   if (!chosen) return join(cacheDir(system, env), "target");
   // Tauri runs cargo in another folder, so a relative path would be wrong.
   return isAbsolute(chosen) ? chosen : join(root, chosen);

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { cacheDir, childEnv, hasDisplay, root, targetDir } from "./env.mjs";
 import { duration, wantsColour } from "../run/terminal.mjs";
 
-test("each system keeps the build folder in its own cache folder", () => {
+test("the build folder is in the cache folder, except on macOS, which empties it", () => {
   assert.equal(targetDir("linux", { HOME: "/home/a" }), "/home/a/.cache/evermoor/target");
   assert.equal(targetDir("linux", { HOME: "/home/a", XDG_CACHE_HOME: "/cache" }), "/cache/evermoor/target");
-  assert.equal(targetDir("darwin", { HOME: "/Users/a" }), "/Users/a/Library/Caches/evermoor/target");
+  assert.equal(targetDir("darwin", { HOME: "/Users/a" }), "/Users/a/Library/Developer/evermoor/target");
   assert.equal(targetDir("win32", { LOCALAPPDATA: "C:\\Users\\a\\Local" }), "C:\\Users\\a\\Local\\evermoor\\target");
   assert.equal(cacheDir("win32", { USERPROFILE: "C:\\Users\\a" }), "C:\\Users\\a\\AppData\\Local\\evermoor");
 });
