@@ -127,7 +127,7 @@ test('the first run connects the ticked editors, and ends with a test', async ()
   gateway.answers['POST /api/setup/cursor/connect'] = { path: '/cursor.json', changed: true, backup: null, hint: 'Restart Cursor.' }
   gateway.answers['POST /api/selftest'] = { ok: true, ms: 12, tools: 34, failure: null }
   const login: boolean[] = []
-  gateway.shell = { setLoginItem: async (wish: boolean) => void login.push(wish) } as unknown as NonNullable<FakeGateway['shell']>
+  gateway.shell = { setLoginItem: async (wanted: boolean) => void login.push(wanted) } as unknown as NonNullable<FakeGateway['shell']>
   await show(Welcome, gateway)
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Found: A and 2 editors')
   await click('Next')

@@ -82,8 +82,8 @@ test('a revocation ends when the editor or the gateway is gone, or when its refu
     kind: 'told',
     presence: { kind: 'serving', status: { ...status(), editors: names.map((name) => editor(name)) } },
   })
-  const wish: BoardEvent = { kind: 'revoking', name: 'cursor' }
-  const board = after([has('cursor', 'zed'), wish])
+  const revocation: BoardEvent = { kind: 'revoking', name: 'cursor' }
+  const board = after([has('cursor', 'zed'), revocation])
   expect(after([has('cursor', 'zed')], NOON, board).revoking).toHaveProperty('cursor')
   expect(after([has('zed')], NOON, board).revoking).toEqual({})
   expect(after([lost], NOON, board).revoking).toEqual({})

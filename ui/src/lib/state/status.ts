@@ -82,7 +82,7 @@ function settle(board: Board): Board {
   })
   const refused = keep(board.refused, (_, refusal) => fresh(refusal))
   const has = (name: string) => board.status?.editors.some((editor) => editor.name === name)
-  const revoking = keep(board.revoking, (name, wish) => fresh(wish) && has(name) === true)
+  const revoking = keep(board.revoking, (name, revocation) => fresh(revocation) && has(name) === true)
   return { ...board, requested, refused, revoking }
 }
 

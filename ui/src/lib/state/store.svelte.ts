@@ -42,11 +42,11 @@ export class Store {
   act = async (name: string): Promise<void> => {
     if (name in this.board.requested) return
     const upstream = this.board.status?.upstreams.find((one) => one.name === name)
-    const doing = upstream?.link.state === 'paused' ? 'resume' : 'restart'
-    await this.#wish(name, doing)
+    const action = upstream?.link.state === 'paused' ? 'resume' : 'restart'
+    await this.#request(name, action)
   }
 
-  reconnect = (name: string): Promise<void> => this.#wish(name, 'reconnect')
+  reconnect = (name: string): Promise<void> => this.#request(name, 'reconnect')
 
   revoke = async (name: string): Promise<void> => {
     if (this.board.revoking[name] && !this.board.revoking[name].failure) return
@@ -67,10 +67,10 @@ export class Store {
 
   copy = (text: string): Promise<void> => this.gateway.copy(text)
 
-  async #wish(name: string, doing: string) {
+  async #request(name: string, action: string) {
     if (name in this.board.requested) return
     this.#note({ kind: 'requested', name })
-    const failure = await this.order('POST', ['upstreams', name, doing])
+    const failure = await this.order('POST', ['upstreams', name, action])
     if (failure) this.#note({ kind: 'refused', name, failure })
   }
 

@@ -89,15 +89,15 @@ export interface EditorRow {
 export function editorsOf(board: Board): EditorRow[] {
   const live = board.presence.kind === 'serving'
   return (board.status?.editors ?? []).map(({ name, made, seen, own, shown, hint }) => {
-    const wish = board.revoking[name]
+    const revocation = board.revoking[name]
     return {
       name,
       detail: `${editorTexts.tokenCreated(made, board.now)}, ${editorTexts.lastSeen(seen, board.now)}`,
       sees: shown ? editorTexts.sees(shown) : '',
       hint: hint ?? '',
-      refusal: wish?.failure ? texts.failure(wish.failure) : '',
+      refusal: revocation?.failure ? texts.failure(revocation.failure) : '',
       revocable: !own,
-      ready: live && (!wish || wish.failure !== undefined),
+      ready: live && (!revocation || revocation.failure !== undefined),
     }
   })
 }
