@@ -38,6 +38,9 @@ pub(crate) enum SecretAction {
     },
     /// List the secrets and the servers that use them, without their values.
     List,
+    /// Unlock the keychain and allow Evermoor to read the secrets that servers need. The system may ask
+    /// for your password.
+    Unlock,
     /// Delete a secret.
     Remove {
         /// The secret's name, as shown by `evermoor secret list`.

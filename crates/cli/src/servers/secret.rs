@@ -29,6 +29,7 @@ pub(crate) fn run(paths: &Paths, action: SecretAction) -> Exit {
     let keychain = Keychain::system_default(Prompting::Allowed);
     let done = match action {
         SecretAction::Set { name } => set(paths, &keychain, &name, json),
+        SecretAction::Unlock => unlock(paths, &keychain, json),
         SecretAction::List => list(paths, &keychain, json),
         SecretAction::Remove { name } => remove(paths, &keychain, &name, json),
     };
@@ -64,6 +65,45 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
             "To use it, write `${{keyring:{name}}}` in a server's `headers`, `url` or `env`."
         )),
         users => terminal::print_note(&format_args!("Reconnecting: {}.", users.join(", "))),
+    }
+    Ok(())
+}
+
+/// Lets the system ask for everything that the gateway may not ask for: the password of the keychain,
+/// and on macOS the permission to read each secret.
+fn unlock(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
+    ask(keychain.unlock())?;
+    let (mut readable, mut missing, mut reconnected) = (Vec::new(), Vec::new(), Vec::new());
+    for name in needed(&config(paths)) {
+        match ask(keychain.get(&name))? {
+            Some(_) => {
+                reconnected.extend(notify_gateway(paths, &name));
+                readable.push(name);
+            }
+            None => missing.push(name),
+        }
+    }
+    reconnected.sort();
+    reconnected.dedup();
+    if json {
+        let data = serde_json::json!({ "readable": readable, "missing": missing, "reconnected": reconnected });
+        terminal::print_json(data);
+        return Ok(());
+    }
+    let good = Palette::for_output().good;
+    let secrets = match readable.len() {
+        0 => "no server needs a secret from it".to_owned(),
+        1 => "Evermoor can read the secret that is needed".to_owned(),
+        count => format!("Evermoor can read the {count} secrets that are needed"),
+    };
+    terminal::print(&format_args!("{good}The keychain is unlocked; {secrets}.{good:#}"));
+    for name in &missing {
+        terminal::print_note(&format_args!(
+            "`{name}` is missing. Run `evermoor secret set {name}`."
+        ));
+    }
+    if !reconnected.is_empty() {
+        terminal::print_note(&format_args!("Reconnecting: {}.", reconnected.join(", ")));
     }
     Ok(())
 }
@@ -183,16 +223,21 @@ fn users(config: &Config, name: &str) -> Vec<String> {
     all(config).filter(refers).map(|upstream| upstream.name.to_string()).collect()
 }
 
-/// The secrets that upstreams refer to but the keychain does not have.
-fn missing(config: &Config, kept: &[String]) -> Vec<String> {
-    let mut missing: Vec<String> = all(config)
+/// The sorted secrets that upstreams refer to.
+fn needed(config: &Config) -> Vec<String> {
+    let mut needed: Vec<String> = all(config)
         .flat_map(|upstream| upstream.transport.references())
         .filter_map(|reference| match reference {
-            SecretRef::Keyring(name) if !kept.contains(name) => Some(name.clone()),
-            SecretRef::Keyring(_) | SecretRef::Env(_) | SecretRef::File(_) => None,
+            SecretRef::Keyring(name) => Some(name.clone()),
+            SecretRef::Env(_) | SecretRef::File(_) => None,
         })
         .collect();
-    missing.sort();
-    missing.dedup();
-    missing
+    needed.sort();
+    needed.dedup();
+    needed
+}
+
+/// The secrets that upstreams refer to but the keychain does not have.
+fn missing(config: &Config, kept: &[String]) -> Vec<String> {
+    needed(config).into_iter().filter(|name| !kept.contains(name)).collect()
 }

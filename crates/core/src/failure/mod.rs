@@ -52,6 +52,8 @@ pub enum Code {
     AuthRequired,
     /// The keychain that holds its secret is locked.
     KeychainLocked,
+    /// The keychain does not give out the secret unless the user allows it.
+    KeychainRefused,
     /// There is no keychain, or it does not respond.
     KeychainMissing,
     /// A secret that the configuration refers to does not exist.
@@ -109,6 +111,7 @@ impl Code {
             Self::Refused | Self::NotMcp => "Not serving MCP",
             Self::AuthRequired => "Needs sign-in",
             Self::KeychainLocked => "Keychain locked",
+            Self::KeychainRefused => "Needs your permission",
             Self::KeychainMissing => "No keychain",
             Self::SecretMissing => "Secret missing",
             Self::CrashLoop => "Keeps crashing",
@@ -137,6 +140,7 @@ impl Code {
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
             Self::KeychainLocked => "needs a secret, but the keychain is locked",
+            Self::KeychainRefused => "needs a secret, but the keychain wants your permission",
             Self::KeychainMissing => "needs a secret, but no keychain responds",
             Self::SecretMissing => "needs a secret that is not set",
             Self::CrashLoop => "keeps crashing",

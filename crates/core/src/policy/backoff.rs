@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::failure::Code;
+
 /// The first and the longest ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -19,6 +21,20 @@ impl Backoff {
     /// For a remote upstream.
     pub const REMOTE: Self =
         Self { first: Duration::from_millis(100), longest: Duration::from_secs(60) };
+
+    /// For what only the user can change. The command with which they do it also ends the wait.
+    pub const USER: Self = Self { first: Duration::from_secs(5), longest: Duration::from_secs(60) };
+
+    /// The backoff after a failure of an upstream whose own backoff is `upstream`. The keychain is on
+    /// this machine, wherever the server is.
+    pub fn after(code: Code, upstream: Self) -> Self {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the others are about the server")]
+        match code {
+            Code::KeychainRefused => Self::USER,
+            Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => Self::LOCAL,
+            _ => upstream,
+        }
+    }
 
     /// The wait before attempt `attempt`, counted from 0. `random` is uniform over all of `u32`.
     pub fn wait(self, attempt: u32, random: u32) -> Duration {
@@ -53,5 +69,16 @@ mod tests {
         fn no_wait_is_longer_than_the_longest(attempt: u32, random: u32) {
             prop_assert!(Backoff::REMOTE.wait(attempt, random) <= Backoff::REMOTE.longest());
         }
+    }
+
+    #[test]
+    fn a_keychain_that_refused_is_asked_rarely_and_a_locked_one_often() {
+        let after = |code| Backoff::after(code, Backoff::REMOTE);
+        assert_eq!(after(Code::KeychainRefused), Backoff::USER);
+        assert_eq!(after(Code::KeychainLocked), Backoff::LOCAL);
+        assert_eq!(after(Code::SecretMissing), Backoff::LOCAL);
+        assert_eq!(after(Code::Timeout), Backoff::REMOTE);
+        let ten = |backoff: Backoff| (0..10).map(|n| backoff.wait(n, u32::MAX)).sum::<Duration>();
+        assert!(ten(Backoff::USER) > 10 * ten(Backoff::LOCAL));
     }
 }

@@ -87,7 +87,10 @@ impl Found {
 
 /// Whether a failure is about a secret rather than about the upstream.
 pub(crate) fn is_about_secrets(code: Code) -> bool {
-    matches!(code, Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing)
+    matches!(
+        code,
+        Code::KeychainLocked | Code::KeychainRefused | Code::KeychainMissing | Code::SecretMissing
+    )
 }
 
 fn not_set(name: &str) -> Failure {
@@ -103,7 +106,17 @@ pub fn keychain_failure(error: &KeychainError, name: Option<&str>) -> Failure {
         KeychainError::Locked => Failure::new(
             Code::KeychainLocked,
             format!("The keychain is locked{needed}."),
-            "Unlock it in your password manager or with `evermoor secret list`; Evermoor retries automatically.",
+            "Run `evermoor secret unlock`, or unlock it in your password manager; Evermoor retries automatically.",
+        ),
+        KeychainError::NeedsUser => Failure::new(
+            Code::KeychainRefused,
+            format!("The keychain is locked or wants to ask you first{needed}."),
+            "Run `evermoor secret unlock` and allow the access.",
+        ),
+        KeychainError::Declined => Failure::new(
+            Code::KeychainRefused,
+            format!("Access to the keychain was declined{needed}."),
+            "Run `evermoor secret unlock` and allow the access.",
         ),
         KeychainError::Unavailable(why) => Failure::new(
             Code::KeychainMissing,
@@ -116,7 +129,7 @@ pub fn keychain_failure(error: &KeychainError, name: Option<&str>) -> Failure {
             "Check whether it is waiting for your input; Evermoor retries automatically.",
         ),
         KeychainError::Refused(why) => Failure::new(
-            Code::KeychainLocked,
+            Code::KeychainRefused,
             format!("The keychain refused access{needed} ({why})."),
             "Allow Evermoor to use it in your password manager.",
         ),
@@ -200,5 +213,14 @@ mod tests {
         let failure = Secrets::of(locked).find(&needed).await.unwrap_err();
         assert_eq!(failure.code, Code::KeychainLocked);
         assert!(failure.what.contains("locked") && failure.what.contains("known"), "{failure}");
+    }
+
+    #[test]
+    fn a_keychain_that_wants_the_user_names_the_command_that_may_ask() {
+        for error in [KeychainError::NeedsUser, KeychainError::Declined] {
+            let failure = keychain_failure(&error, Some("known"));
+            assert_eq!(failure.code, Code::KeychainRefused);
+            assert!(failure.remedy.contains("evermoor secret unlock"), "{failure}");
+        }
     }
 }

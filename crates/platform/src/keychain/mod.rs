@@ -10,8 +10,13 @@
 //! # Layout
 //! - `native`: the keychain of this system
 //! - `session`: whether the keyring of a Linux desktop is unlocked
+//! - `quiet`: keeps macOS from asking the user
+//! - `os_status`: what the status codes of macOS mean
 
 mod native;
+mod os_status;
+#[cfg(target_os = "macos")]
+mod quiet;
 #[cfg(target_os = "linux")]
 mod session;
 #[cfg(test)]
@@ -34,6 +39,10 @@ pub trait SecretStore: Send {
     fn set(&self, name: &str, value: &str) -> Result<(), KeychainError>;
     /// Returns whether there was one.
     fn delete(&self, name: &str) -> Result<bool, KeychainError>;
+    /// Unlocks the store, and asks the user for it if needed.
+    fn unlock(&self) -> Result<(), KeychainError> {
+        Ok(())
+    }
     /// The names of all secrets.
     fn list(&self) -> Result<Vec<String>, KeychainError>;
 }
@@ -46,6 +55,12 @@ pub enum KeychainError {
     Unavailable(String),
     #[error("the keychain is locked")]
     Locked,
+    /// The system would have to ask the user, which this request does not allow.
+    #[error("the keychain is locked, or wants to ask you first")]
+    NeedsUser,
+    /// The user was asked and declined.
+    #[error("access to the keychain was declined")]
+    Declined,
     #[error("the keychain does not respond")]
     NoReply,
     #[error("the keychain reported an error: {0}")]
@@ -115,6 +130,11 @@ impl Keychain {
     pub async fn delete(&self, name: &str) -> Result<bool, KeychainError> {
         let name = name.to_owned();
         self.request(move |store| store.delete(&name)).await
+    }
+
+    /// Unlocks the keychain, if the user allows it.
+    pub async fn unlock(&self) -> Result<(), KeychainError> {
+        self.request(|store| store.unlock()).await
     }
 
     /// The sorted names of all secrets.

@@ -18,10 +18,7 @@ use super::{KEYCHAIN_SERVICE, KeychainError, Prompting, SecretStore};
 /// The open keychain.
 struct Native {
     system: Arc<System>,
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "other systems decide themselves whether to prompt")
-    )]
+    #[cfg_attr(windows, expect(dead_code, reason = "the Credential Manager never prompts"))]
     manner: Prompting,
 }
 
@@ -44,20 +41,30 @@ impl Native {
         self.system.build(KEYCHAIN_SERVICE, name, modifiers).map_err(refused)
     }
 
-    /// Fails if the keyring is locked, on systems where a locked keyring looks empty or shows a prompt.
-    fn check_unlocked(&self, name: Option<&str>) -> Result<(), KeychainError> {
-        #[cfg(target_os = "linux")]
-        if self.manner == Prompting::Never {
-            return super::session::check_unlocked(name);
+    /// Makes sure that a request without a prompt shows none. Fails on a Linux desktop if the keyring is
+    /// locked, because it would look empty or prompt. The result lasts as long as the request.
+    #[cfg(target_os = "linux")]
+    fn begin(&self, name: Option<&str>) -> Result<(), KeychainError> {
+        match self.manner {
+            Prompting::Never => super::session::check_unlocked(name),
+            Prompting::Allowed => Ok(()),
         }
-        let _ = name;
+    }
+
+    #[cfg(target_os = "macos")]
+    fn begin(&self, _: Option<&str>) -> Result<super::quiet::Turn, KeychainError> {
+        Ok(super::quiet::turn(self.manner))
+    }
+
+    #[cfg(windows)]
+    fn begin(&self, _: Option<&str>) -> Result<(), KeychainError> {
         Ok(())
     }
 }
 
 impl SecretStore for Native {
     fn get(&self, name: &str) -> Result<Option<String>, KeychainError> {
-        self.check_unlocked(Some(name))?;
+        let _request = self.begin(Some(name))?;
         match self.entry(name)?.get_password() {
             Ok(value) => Ok(Some(value)),
             Err(Error::NoEntry) => {
@@ -70,12 +77,12 @@ impl SecretStore for Native {
     }
 
     fn set(&self, name: &str, value: &str) -> Result<(), KeychainError> {
-        self.check_unlocked(Some(name))?;
+        let _request = self.begin(Some(name))?;
         self.entry(name)?.set_password(value).map_err(refused)
     }
 
     fn delete(&self, name: &str) -> Result<bool, KeychainError> {
-        self.check_unlocked(Some(name))?;
+        let _request = self.begin(Some(name))?;
         match self.entry(name)?.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => {
@@ -87,8 +94,22 @@ impl SecretStore for Native {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    fn unlock(&self) -> Result<(), KeychainError> {
+        match self.manner {
+            Prompting::Never => Ok(()),
+            Prompting::Allowed => super::session::unlock(),
+        }
+    }
+
+    #[cfg(target_os = "macos")]
+    fn unlock(&self) -> Result<(), KeychainError> {
+        let _request = self.begin(None)?;
+        super::quiet::unlock()
+    }
+
     fn list(&self) -> Result<Vec<String>, KeychainError> {
-        self.check_unlocked(None)?;
+        let _request = self.begin(None)?;
         #[cfg(windows)]
         let wanted = HashMap::from([("pattern", KEYCHAIN_SERVICE)]);
         #[cfg(not(windows))]
@@ -107,6 +128,9 @@ impl SecretStore for Native {
 }
 
 fn refused(error: Error) -> KeychainError {
+    if let Some(meant) = status(&error).and_then(super::os_status::meaning) {
+        return meant;
+    }
     match &error {
         Error::NoStorageAccess(_) => KeychainError::Locked,
         Error::TooLong(_, most) => KeychainError::TooLong(*most),
@@ -126,6 +150,20 @@ fn refused(error: Error) -> KeychainError {
         // The library's error type is non-exhaustive.
         _ => KeychainError::Refused(innermost(&error)),
     }
+}
+
+/// The status code of macOS in an error of the library.
+#[cfg(target_os = "macos")]
+fn status(error: &Error) -> Option<i32> {
+    let (Error::PlatformFailure(cause) | Error::NoStorageAccess(cause)) = error else {
+        return None;
+    };
+    cause.downcast_ref::<security_framework::base::Error>().map(|cause| cause.code())
+}
+
+#[cfg(not(target_os = "macos"))]
+fn status(_: &Error) -> Option<i32> {
+    None
 }
 
 /// The root cause, which says the most.

@@ -1,4 +1,4 @@
-//! Checks whether the keyring of a Linux desktop is unlocked, without a prompt.
+//! Checks whether the keyring of a Linux desktop is unlocked, without a prompt, and unlocks it with one.
 //!
 //! A locked keyring looks empty, and reading from it opens a dialog. So this asks the Secret Service
 //! first.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use zbus::blocking::{Connection, Proxy};
-use zbus::zvariant::OwnedObjectPath;
+use zbus::zvariant::{OwnedObjectPath, OwnedValue};
 
 use super::{KEYCHAIN_SERVICE, KeychainError};
 
@@ -19,6 +19,42 @@ pub(super) fn check_unlocked(name: Option<&str>) -> Result<(), KeychainError> {
         Ok(false) => Err(KeychainError::Locked),
         Err(error) => Err(KeychainError::Unavailable(error.to_string())),
     }
+}
+
+/// Unlocks the default keyring. The desktop asks for its password if it is locked.
+pub(super) fn unlock() -> Result<(), KeychainError> {
+    match ask_to_unlock() {
+        Ok(true) => check_unlocked(None),
+        Ok(false) => Err(KeychainError::Declined),
+        // The desktop cannot ask: the keyring stays locked.
+        Err(error) => check_unlocked(None).map_err(|still| match still {
+            KeychainError::Unavailable(_) => KeychainError::Unavailable(error.to_string()),
+            other => other,
+        }),
+    }
+}
+
+/// Returns whether the user agreed, or nothing had to be asked.
+fn ask_to_unlock() -> zbus::Result<bool> {
+    let bus = Connection::session()?;
+    let path = "/org/freedesktop/secrets";
+    let service = Proxy::new(&bus, BUS_NAME, path, "org.freedesktop.Secret.Service")?;
+    let default: OwnedObjectPath = service.call("ReadAlias", &("default",))?;
+    if default.as_str() == "/" {
+        return Ok(true);
+    }
+    let (_, prompt): (Vec<OwnedObjectPath>, OwnedObjectPath) =
+        service.call("Unlock", &(vec![default],))?;
+    if prompt.as_str() == "/" {
+        return Ok(true);
+    }
+    let prompt = Proxy::new(&bus, BUS_NAME, prompt, "org.freedesktop.Secret.Prompt")?;
+    // Subscribed before the dialog opens, so that its end is not missed.
+    let mut completed = prompt.receive_signal("Completed")?;
+    prompt.call::<_, _, ()>("Prompt", &("",))?;
+    let answer = completed.next().ok_or(zbus::Error::InterfaceNotFound)?;
+    let (dismissed, _): (bool, OwnedValue) = answer.body().deserialize()?;
+    Ok(!dismissed)
 }
 
 fn is_unlocked(name: Option<&str>) -> zbus::Result<bool> {

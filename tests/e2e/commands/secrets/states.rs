@@ -84,6 +84,43 @@ async fn a_locked_keychain_is_reported_delays_no_other_upstream_and_is_used_once
 }
 
 #[tokio::test]
+async fn unlocking_reads_what_servers_need_and_reconnects_them() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let upstream = scene.upstream("notes").await;
+    let home = scene.home();
+    done(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
+    let entry = format!(
+        "{}headers.X-Api-Key = \"${{keyring:key}}\"\n\
+         \n[upstreams.other]\nurl = {:?}\nheaders.X-Api-Key = \"${{keyring:never_set}}\"\n",
+        entry::at("notes", &upstream.url),
+        upstream.url,
+    );
+    let gateway = gateway(&scene, &keyring, &entry).await;
+    gateway.until_connected("notes").await;
+    let said = done(&home, &keyring, &["--json", "secret", "unlock"], "").await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let wanted = json!({
+        "schema": 1, "readable": ["key"], "missing": ["never_set"], "reconnected": ["notes"],
+    });
+    assert_eq!(said, wanted);
+    let said = done(&home, &keyring, &["secret", "unlock"], "").await;
+    assert_eq!(said, "The keychain is unlocked; Evermoor can read the secret that is needed.\n");
+}
+
+#[tokio::test]
+async fn a_keychain_that_nobody_unlocks_stays_locked_and_the_command_says_so() {
+    let (scene, mut keyring) = (Scene::new(), Keyring::start().await);
+    let home = scene.home();
+    done(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
+    keyring.lock().await;
+    // This session has no program that could show the dialog.
+    let refused = evermoor(&home, &keyring, &["secret", "unlock"], "").await;
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("keychain is locked") || said.contains("was declined"), "{said}");
+}
+
+#[tokio::test]
 async fn a_missing_keychain_is_reported_and_secrets_are_stored_nowhere_else() {
     let (scene, mut keyring) = (Scene::new(), Keyring::absent().await);
     let upstream = scene.upstream("notes").await;

@@ -100,6 +100,7 @@ export const words: Record<Code, string> = {
   refused: 'Not serving MCP',
   auth_required: 'Needs sign-in',
   keychain_locked: 'Keychain locked',
+  keychain_refused: 'Needs your permission',
   keychain_missing: 'No keychain',
   secret_missing: 'Secret missing',
   not_mcp: 'Not serving MCP',

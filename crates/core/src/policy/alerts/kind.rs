@@ -34,7 +34,10 @@ impl ProblemKind {
             Code::CrashLoop => Some(Self::CrashLoop),
             Code::AuthRequired => Some(Self::SignInRequired),
             // The menu says so, and no button of an alert could help.
-            Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => None,
+            Code::KeychainLocked
+            | Code::KeychainRefused
+            | Code::KeychainMissing
+            | Code::SecretMissing => None,
             Code::Starting => Some(Self::NotReady),
             Code::DnsFailure
             | Code::ConnectTimeout

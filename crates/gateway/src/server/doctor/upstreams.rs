@@ -66,9 +66,10 @@ fn stage(code: Code) -> &'static str {
         Code::Tls => "Reached, but its certificate is not trusted.",
         Code::AuthRequired => "Reached, but it requires authentication.",
         Code::Refused | Code::NotMcp => "Reached, but it does not answer as an MCP server.",
-        Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => {
-            "Configured, but its secret is unavailable."
-        }
+        Code::KeychainLocked
+        | Code::KeychainRefused
+        | Code::KeychainMissing
+        | Code::SecretMissing => "Configured, but its secret is unavailable.",
         Code::ConnectionLost
         | Code::SessionLost
         | Code::Timeout

@@ -405,11 +405,10 @@ impl<C: Connect> Supervisor<C> {
             _ if looping => CRASH_LOOP_RETRY_INTERVAL,
             // After a connection breaks, the first attempt is immediate.
             0 => Duration::ZERO,
-            // The keychain is on this machine, wherever the server is.
-            _ if is_about_secrets(code) => {
-                Backoff::LOCAL.wait(attempt - 1, self.clock.random_u32())
+            _ => {
+                let backoff = Backoff::after(code, self.backoff);
+                backoff.wait(attempt - 1, self.clock.random_u32())
             }
-            _ => self.backoff.wait(attempt - 1, self.clock.random_u32()),
         }
     }
 

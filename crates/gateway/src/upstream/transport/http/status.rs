@@ -122,6 +122,7 @@ fn remedy(code: Code) -> &'static str {
         | Code::Quit
         | Code::Paused
         | Code::KeychainLocked
+        | Code::KeychainRefused
         | Code::KeychainMissing
         | Code::SecretMissing
         | Code::Refused
