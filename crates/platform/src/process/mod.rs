@@ -10,6 +10,7 @@
 //! - [`info`]: which program a process is, when it started, what it uses
 //! - [`port`]: the process that listens on a port
 //! - [`exit_watch`]: notices when a process exits
+//! - [`quit`]: asks an application to quit
 //!
 //! This process:
 //! - [`signals`], [`descriptors`], [`memory`]: stop requests, the limit of open files, memory
@@ -23,6 +24,7 @@ pub mod info;
 pub mod launch;
 pub mod memory;
 pub mod port;
+pub mod quit;
 pub mod run;
 pub mod signals;
 pub mod spawn;

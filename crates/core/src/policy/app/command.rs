@@ -57,17 +57,24 @@ pub fn launch(os: Os, place: &LaunchMethod) -> Option<CommandLine> {
     })
 }
 
-/// Asks an app to quit as its user would, so that it can ask about unsaved work. Where the system
-/// offers no such request, its process is asked to exit.
-pub fn quit(os: Os, on: &PlatformSpec, pid: u32) -> CommandLine {
+/// How an app is asked to quit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuitMethod {
+    /// By a request of the system to an application, as its user would ask, so that it can ask about
+    /// unsaved work. If the process turns out to be no application, it is asked to exit.
+    Application { bundle: String, otherwise: CommandLine },
+    /// Its process is asked to exit.
+    Process(CommandLine),
+}
+
+/// Asks an app to quit. Apps whose preset has a quit request are not asked this way.
+pub fn quit(os: Os, on: &PlatformSpec, pid: u32) -> QuitMethod {
+    let exit = stop(os, pid, StopMode::Graceful);
     match (os, &on.bundle) {
-        // macOS asks the user once whether this is allowed. Apps whose preset has a quit request
-        // are not asked this way.
-        (Os::MacOs, Some(id)) => {
-            let script = format!("tell application id \"{id}\" to quit");
-            CommandLine::new("osascript", ["-e", &script])
+        (Os::MacOs, Some(bundle)) => {
+            QuitMethod::Application { bundle: bundle.clone(), otherwise: exit }
         }
-        (Os::MacOs | Os::Linux | Os::Windows, _) => stop(os, pid, StopMode::Graceful),
+        (Os::MacOs | Os::Linux | Os::Windows, _) => QuitMethod::Process(exit),
     }
 }
 
@@ -185,7 +192,13 @@ mod tests {
                     let line = launch(os, &way).expect("a launch method of this system");
                     all.push_str(&format!("  launch {}\n", shown(&line)));
                 }
-                all.push_str(&format!("  quit   {}\n", shown(&quit(os, on, 812))));
+                let quit = match quit(os, on, 812) {
+                    QuitMethod::Application { bundle, otherwise } => {
+                        format!("application 812 of {bundle}, or {}", shown(&otherwise))
+                    }
+                    QuitMethod::Process(line) => shown(&line),
+                };
+                all.push_str(&format!("  quit   {quit}\n"));
                 all.push_str(&format!("  end    {}\n", shown(&stop(os, 812, StopMode::Forced))));
             }
         }

@@ -8,12 +8,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::{sleep, timeout};
 
 use evermoor_core::policy::app::command;
-use evermoor_core::policy::app::command::{CommandLine, StopMode};
+use evermoor_core::policy::app::command::{CommandLine, QuitMethod, StopMode};
 use evermoor_core::policy::app::install::LaunchMethod;
 use evermoor_core::policy::app::restart::{RestartAction, RestartEvent};
 use evermoor_core::preset::{Preset, Probe};
 use evermoor_platform::process::child::ChildEnvironment;
-use evermoor_platform::process::{info, launch, run};
+use evermoor_platform::process::quit::QuitRequest;
+use evermoor_platform::process::{info, launch, quit, run};
 
 use crate::apps::probe::{ProbeClient, ProbeReply};
 use crate::apps::process;
@@ -85,7 +86,8 @@ impl ActionRunner {
         match (&self.preset.quit, self.preset.on(OS), process) {
             (Some(request), _, _) => self.ask(Some(&request.ask)),
             (None, Some(on), Some(process)) => {
-                system(command::quit(OS, on, process.run().pid)).boxed()
+                let pid = process.run().pid;
+                request_quit(pid, command::quit(OS, on, pid)).boxed()
             }
             (None, None, _) | (None, _, None) => refused("its process is not visible").boxed(),
         }
@@ -161,6 +163,20 @@ fn end(process: Option<&Process>, stop_mode: StopMode) -> BoxFuture<'static, Opt
         Ok(()) => ready(None).boxed(),
         // Not every system has an API for this.
         Err(_) => system(command::stop(OS, process.run().pid, stop_mode)).boxed(),
+    }
+}
+
+async fn request_quit(pid: u32, method: QuitMethod) -> Option<RestartEvent> {
+    match method {
+        QuitMethod::Process(line) => system(line).await,
+        QuitMethod::Application { bundle, otherwise } => {
+            let asked = tokio::task::spawn_blocking(move || quit::request(pid, &bundle)).await;
+            match asked {
+                Ok(QuitRequest::Sent) => None,
+                Ok(QuitRequest::NotAnApplication) => system(otherwise).await,
+                Ok(QuitRequest::Refused) | Err(_) => refused("the system did not ask it").await,
+            }
+        }
     }
 }
 
