@@ -7,6 +7,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     pub success: bool,
+    /// The exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
     pub output: String,
     /// The end of its standard error.
     pub stderr: String,
@@ -34,6 +36,7 @@ pub async fn output(
     let start = stderr.ceil_char_boundary(stderr.len().saturating_sub(MAX_STDERR));
     Some(CommandOutput {
         success: output.status.success(),
+        code: output.status.code(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: stderr[start..].to_owned(),
     })
@@ -50,7 +53,12 @@ mod tests {
         let result = output("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
         assert_eq!(
             result,
-            CommandOutput { success: false, output: "yes\n".into(), stderr: "no".into() }
+            CommandOutput {
+                success: false,
+                code: Some(1),
+                output: "yes\n".into(),
+                stderr: "no".into()
+            }
         );
     }
 

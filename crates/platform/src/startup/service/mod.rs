@@ -2,17 +2,21 @@
 //!
 //! launchd, systemd and the Windows Task Scheduler read a file that describes the service. They
 //! restart the gateway after a failure, but not after a normal exit. The file and the commands are
-//! pure functions of the system, in [`unit`](mod@unit).
+//! pure functions of the system, in [`unit`](mod@unit), and `verdict` says what the answers mean.
 
 pub mod unit;
+mod verdict;
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use crate::process::run;
 use crate::process::run::CommandOutput;
 use crate::system::System;
 use unit::{ManagerAction, ManagerCommand};
+use verdict::Verdict;
 
 /// The gateway to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +53,7 @@ pub enum ServiceResult {
 
 const ACTION_TIMEOUT: Duration = Duration::from_secs(10);
 const QUERY_TIMEOUT: Duration = Duration::from_millis(800);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The file that describes the service.
 pub fn file() -> Option<PathBuf> {
@@ -89,41 +94,24 @@ pub async fn state() -> ServiceState {
     }
     let mut steps = unit::steps(System::HERE, ManagerAction::Query, user(), file.as_deref());
     let Some(step) = steps.pop() else { return ServiceState::NotInstalled };
-    let result = run_step(&step, QUERY_TIMEOUT).await;
-    match (System::HERE, result) {
-        // The output is localized, so whether it runs cannot be parsed.
-        (System::Windows, Some(result)) if result.success => {
-            ServiceState::Installed { running: true }
-        }
-        (System::Windows, _) => ServiceState::NotInstalled,
-        (_, None) => ServiceState::NoManager,
-        (_, Some(result)) if no_manager(&result.stderr) => ServiceState::NoManager,
-        (_, Some(result)) => ServiceState::Installed { running: result.success },
-    }
+    verdict::state(System::HERE, run_step(&step, QUERY_TIMEOUT).await.as_ref())
 }
 
 async fn perform(act: ManagerAction) -> ServiceResult {
     let file = file();
     for step in unit::steps(System::HERE, act, user(), file.as_deref()) {
-        match run_step(&step, ACTION_TIMEOUT).await {
-            None => return ServiceResult::NoManager,
-            Some(result) if result.success || step.may_fail => {}
-            Some(result) if no_manager(&result.stderr) => return ServiceResult::NoManager,
-            Some(result) => return ServiceResult::Refused(result.stderr),
+        let began = Instant::now();
+        loop {
+            let answer = run_step(&step, ACTION_TIMEOUT).await;
+            match verdict::judge(System::HERE, &step, answer.as_ref(), began.elapsed()) {
+                Verdict::Done => break,
+                Verdict::Retry => sleep(RETRY_INTERVAL).await,
+                Verdict::NoManager => return ServiceResult::NoManager,
+                Verdict::Refused(why) => return ServiceResult::Refused(why),
+            }
         }
     }
     ServiceResult::Well
-}
-
-/// Error messages of systemd and launchd when their user session is not running.
-fn no_manager(stderr: &str) -> bool {
-    let messages = [
-        "Failed to connect",
-        "not been booted with systemd",
-        "No medium found",
-        "Could not find domain",
-    ];
-    messages.iter().any(|message| stderr.contains(message))
 }
 
 async fn run_step(step: &ManagerCommand, within: Duration) -> Option<CommandOutput> {

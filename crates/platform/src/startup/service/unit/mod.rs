@@ -94,6 +94,8 @@ fn plist(service: &Service) -> String {
 <dict>
 	<key>Label</key>
 	<string>{LABEL}</string>
+	<key>AssociatedBundleIdentifiers</key>
+	<string>dev.evermoor.app</string>
 	<key>ProgramArguments</key>
 	<array>
 {words}	</array>
@@ -177,12 +179,18 @@ pub fn steps(
     let file = file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     match (system, act) {
         (System::MacOs, ManagerAction::Install) => vec![
-            optional(step("launchctl", &["bootout", &job])),
+            step("launchctl", &["bootout", &job]),
+            // A job that the user disabled cannot be loaded.
+            optional(step("launchctl", &["enable", &job])),
             step("launchctl", &["bootstrap", &domain, &file]),
         ],
         (System::MacOs, ManagerAction::Uninstall) => vec![step("launchctl", &["bootout", &job])],
         (System::MacOs, ManagerAction::Restart) => {
-            vec![step("launchctl", &["kickstart", "-k", &job])]
+            // A job that was unloaded is loaded first; loading a loaded one fails.
+            vec![
+                optional(step("launchctl", &["bootstrap", &domain, &file])),
+                step("launchctl", &["kickstart", "-k", &job]),
+            ]
         }
         (System::MacOs, ManagerAction::Query) => vec![step("launchctl", &["print", &job])],
         (System::Linux, ManagerAction::Install) => vec![

@@ -79,6 +79,8 @@ fn launchd_gets_a_property_list() {
 <dict>
 	<key>Label</key>
 	<string>dev.evermoor.gateway</string>
+	<key>AssociatedBundleIdentifiers</key>
+	<string>dev.evermoor.app</string>
 	<key>ProgramArguments</key>
 	<array>
 		<string>/usr/local/bin/evermoor</string>
@@ -125,6 +127,7 @@ fn each_service_manager_gets_its_own_commands() {
         commands(System::MacOs, ManagerAction::Install),
         [
             "launchctl bootout gui/501/dev.evermoor.gateway",
+            "launchctl enable gui/501/dev.evermoor.gateway",
             "launchctl bootstrap gui/501 /h/Library/LaunchAgents/dev.evermoor.gateway.plist"
         ]
     );
