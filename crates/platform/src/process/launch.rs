@@ -71,9 +71,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_application_has_its_own_session_and_reports_its_exit_code() {
-        let args = ["-c", r#"[ "$(ps -o sid= -p $$ | tr -d ' ')" = $$ ] && exit 5"#];
-        let mut child =
-            start("sh", &args.map(str::to_owned), &environment(&[("HOME", "/")])).unwrap();
+        let home = environment(&[("HOME", "/")]);
+        let mut child = start("sleep", &["600".to_owned()], &home).unwrap();
+        assert!(crate::process::spawn::leads_its_session(child.id().unwrap()));
+        child.kill().await.unwrap();
+        let args = ["-c", "exit 5"].map(str::to_owned);
+        let mut child = start("sh", &args, &home).unwrap();
         assert_eq!(child.wait().await.unwrap().code(), Some(5));
     }
 

@@ -131,6 +131,13 @@ pub fn kill(process: u32) -> io::Result<()> {
     }
 }
 
+/// Whether a process is the first one of its session.
+#[cfg(all(test, unix))]
+pub(crate) fn leads_its_session(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::getsid(Some(pid)) == Ok(pid))
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
@@ -155,10 +162,12 @@ mod tests {
     async fn a_detached_program_has_its_own_session_and_writes_to_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("logs/x.log");
-        let args = ["-c", "echo session $(ps -o sid= -p $$) pid $$"].map(OsStr::new);
-        start_detached(Path::new("/bin/sh"), &args, &log).unwrap().wait().await.unwrap();
-        let output = std::fs::read_to_string(&log).unwrap();
-        let words: Vec<&str> = output.split_whitespace().collect();
-        assert_eq!(words[1], words[3], "{output}");
+        let args = ["-c", "echo started; exec sleep 600"].map(OsStr::new);
+        let mut child = start_detached(Path::new("/bin/sh"), &args, &log).unwrap();
+        assert!(leads_its_session(child.id().unwrap()));
+        while std::fs::read_to_string(&log).unwrap() != "started\n" {
+            tokio::task::yield_now().await;
+        }
+        child.kill().await.unwrap();
     }
 }

@@ -14,11 +14,12 @@ pub(super) fn of(pid: u32) -> Option<ProcessInfo> {
         Duration::from_secs(info.pbi_start_tvsec) + Duration::from_micros(info.pbi_start_tvusec);
     let since_epoch = crate::clock::now().duration_since(UNIX_EPOCH).ok()?;
     let executable = executable(pid);
+    let name = super::name_of(executable.as_deref(), reported(&info))?;
     Some(ProcessInfo {
         pid,
         started: u64::try_from(start.as_micros()).ok()?,
         age: since_epoch.saturating_sub(start),
-        name: name_in(&executable)?,
+        name,
         executable,
     })
 }
@@ -47,12 +48,24 @@ pub(super) fn all() -> Vec<u32> {
 }
 
 pub(super) fn name(pid: u32) -> Option<String> {
-    name_in(&executable(pid))
+    match executable(pid) {
+        Some(path) => super::name_of(Some(&path), [&[], &[]]),
+        // One more call, for the few processes whose executable was deleted.
+        None => super::name_of(None, reported(&info(pid)?)),
+    }
 }
 
-/// The name of the executable, because the system truncates process names to 16 bytes.
-fn name_in(executable: &Option<PathBuf>) -> Option<String> {
-    Some(executable.as_ref()?.file_name()?.to_string_lossy().into_owned())
+/// The two names that the system reports, cut off after 32 and 16 bytes.
+fn reported(info: &libc::proc_bsdinfo) -> [&[u8]; 2] {
+    [bytes(&info.pbi_name), bytes(&info.pbi_comm)]
+}
+
+fn bytes(text: &[libc::c_char]) -> &[u8] {
+    #[expect(unsafe_code, reason = "C has signed characters")]
+    // SAFETY: both types have the same size and no invalid values.
+    unsafe {
+        std::slice::from_raw_parts(text.as_ptr().cast(), text.len())
+    }
 }
 
 fn info(pid: u32) -> Option<libc::proc_bsdinfo> {

@@ -10,6 +10,8 @@ mod macos;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(any(target_os = "macos", test))]
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,6 +71,19 @@ pub async fn listening_on(port: u16) -> Option<ProcessInfo> {
     of(crate::process::port::owner(port).await?.pid)
 }
 
+/// The name of a process: that of its executable, because systems cut off the names of processes. An
+/// executable that was deleted, as an update does, has no path; then the longest name that the system
+/// reports is used. Reported names end at the first zero byte.
+#[cfg(any(target_os = "macos", test))]
+fn name_of(executable: Option<&Path>, reported: [&[u8]; 2]) -> Option<String> {
+    let file = executable.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let text = |name: &[u8]| {
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        String::from_utf8_lossy(&name[..end]).into_owned()
+    };
+    file.or_else(|| reported.map(text).into_iter().find(|name| !name.is_empty()))
+}
+
 /// The CPU load of a process between two measurements: 1.0 is one fully used processor.
 pub fn cpu_load(before: ProcessUsage, after: ProcessUsage, between: Duration) -> f64 {
     let spent = after.processor.saturating_sub(before.processor);
@@ -95,6 +110,16 @@ mod tests {
         while usage(std::process::id()).unwrap().processor == before.processor {
             work = std::hint::black_box(work.wrapping_add(1));
         }
+    }
+
+    #[test]
+    fn a_process_whose_executable_was_deleted_keeps_its_short_name() {
+        let path = Path::new("/Applications/PiecesOS.app/Contents/MacOS/PiecesOS");
+        let (long, short) = (b"PiecesOS helper\0\0", b"PiecesOS\0");
+        assert_eq!(name_of(Some(path), [b"x\0", b"y\0"]).as_deref(), Some("PiecesOS"));
+        assert_eq!(name_of(None, [long, short]).as_deref(), Some("PiecesOS helper"));
+        assert_eq!(name_of(None, [b"\0\0", short]).as_deref(), Some("PiecesOS"));
+        assert_eq!(name_of(None, [b"\0", b""]), None);
     }
 
     #[tokio::test]
