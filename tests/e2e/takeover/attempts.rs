@@ -30,7 +30,8 @@ impl Taker {
     }
 
     pub(super) async fn ask(&mut self, conversation: u32) {
-        self.say(&SuccessorMessage::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
+        let (version, acknowledges) = ("9.9.9".into(), false);
+        self.say(&SuccessorMessage::Ask { conversation, version, pid: 1, acknowledges }).await;
     }
 
     pub(super) async fn hear(&mut self) -> Option<PredecessorMessage> {

@@ -14,6 +14,7 @@
 //!   Serving        ──────▶      closes its copies and finishes its calls
 //!   Tell …         ──────▶
 //!                  ◀──────    Connection …, Subscriptions …
+//!   Received …     ──────▶      closes its copy of each connection
 //! ```
 //!
 //! Until it receives `Serving`, the predecessor can continue as before, and does so if the connection
@@ -30,11 +31,21 @@ pub const HANDOVER_VERSION: u32 = 1;
 #[serde(tag = "word", rename_all = "camelCase")]
 pub enum SuccessorMessage {
     /// Asks to take over.
-    Ask { conversation: u32, version: String, pid: u32 },
+    Ask {
+        conversation: u32,
+        version: String,
+        pid: u32,
+        /// It sends [`Received`](Self::Received) for each connection.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        acknowledges: bool,
+    },
     /// It has received everything it needs.
     Ready,
     /// It accepts connections.
     Serving,
+    /// It has received the next connection. Until then the predecessor keeps its copy: macOS can close a
+    /// socket that is in transit when the sender closes it.
+    Received,
     /// Forwards an editor's message about a call that the predecessor still handles.
     #[serde(rename = "tell")]
     Forward { session: String, message: String },
@@ -98,7 +109,8 @@ mod tests {
     #[test]
     fn a_request_of_any_version_is_parsed() {
         let asked = br#"{"word":"ask","conversation":2,"version":"9.0.0","pid":7}"#;
-        let wanted = SuccessorMessage::Ask { conversation: 2, version: "9.0.0".into(), pid: 7 };
+        let (version, acknowledges) = ("9.0.0".into(), false);
+        let wanted = SuccessorMessage::Ask { conversation: 2, version, pid: 7, acknowledges };
         assert_eq!(serde_json::from_slice::<SuccessorMessage>(asked).unwrap(), wanted);
     }
 

@@ -15,13 +15,13 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::Config;
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::handover::{HandoverConnection, HandoverListener};
+use evermoor_platform::handover::HandoverListener;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
 use crate::lifecycle::assembly::{Assembly, AssemblyInput};
 use crate::lifecycle::handover;
-use crate::lifecycle::handover::HandoverRequest;
+use crate::lifecycle::handover::{HandoverRequest, SuccessorLine};
 use crate::lifecycle::shutdown;
 use crate::lifecycle::takeover;
 use crate::lifecycle::takeover::{CurrentGateway, TakeoverTerms};
@@ -169,7 +169,7 @@ impl Gateway {
     }
 
     /// Serves. Returns the connection to the successor, if the gateway was taken over.
-    async fn serve(&mut self) -> Option<HandoverConnection> {
+    async fn serve(&mut self) -> Option<SuccessorLine> {
         loop {
             let requested = tokio::select! {
                 biased;
@@ -185,7 +185,7 @@ impl Gateway {
     }
 
     /// Hands over to another gateway, or keeps serving if that fails.
-    async fn give(&mut self, requested: HandoverRequest) -> Option<HandoverConnection> {
+    async fn give(&mut self, requested: HandoverRequest) -> Option<SuccessorLine> {
         let (pid, version) = (requested.pid, requested.version.clone());
         tracing::info!(pid, version, "another gateway requests a handover");
         match requested.give(&self.listener, &self.lock, &self.assembly).await {

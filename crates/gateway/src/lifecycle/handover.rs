@@ -7,9 +7,11 @@
 //! does not arrive in time, or the connection breaks, this gateway continues.
 //!
 //! Afterwards it drops its own copies. Notification streams end, so that editors reopen them at the
-//! successor; idle connections are sent there. Calls in flight are answered here. When the last one
+//! successor; idle connections are sent there, and closed here when it has received them. Calls in flight are answered here. When the last one
 //! is answered, or the time is up, this gateway ends.
 
+use std::collections::VecDeque;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ use evermoor_platform::handover::{
 
 use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::McpEndpoint;
+use crate::mcp::handover_queue;
 use crate::mcp::handover_queue::HandoverItem;
 
 /// A gateway that requests a handover.
@@ -35,6 +38,14 @@ pub(crate) struct HandoverRequest {
     pub(crate) version: String,
     pub(crate) pid: u32,
     line: HandoverConnection,
+    acknowledges: bool,
+}
+
+/// The line to the successor after the handover.
+pub(crate) struct SuccessorLine {
+    line: HandoverConnection,
+    /// It reports each connection that it has received.
+    acknowledges: bool,
 }
 
 /// Why the handover failed.
@@ -71,8 +82,13 @@ pub(crate) async fn requested(handover_listener: Option<&mut HandoverListener>) 
             continue;
         }
         match timeout(REQUEST_TIMEOUT, receive_message(&mut line.receiver)).await {
-            Ok(Ok(SuccessorMessage::Ask { conversation: HANDOVER_VERSION, version, pid })) => {
-                return HandoverRequest { version, pid, line };
+            Ok(Ok(SuccessorMessage::Ask {
+                conversation: HANDOVER_VERSION,
+                version,
+                pid,
+                acknowledges,
+            })) => {
+                return HandoverRequest { version, pid, line, acknowledges };
             }
             Ok(Ok(SuccessorMessage::Ask { version, .. })) => {
                 let why = format!("version {version} uses another handover protocol");
@@ -92,7 +108,7 @@ impl HandoverRequest {
         listener: &TcpListener,
         lock: &InstanceLock,
         assembly: &Assembly,
-    ) -> Result<HandoverConnection, HandoverError> {
+    ) -> Result<SuccessorLine, HandoverError> {
         let mut line = self.line;
         let encoded = encoded(&PredecessorMessage::Granted);
         with_timeout(line.sender.send_listener(&encoded, listener, lock)).await?;
@@ -103,26 +119,76 @@ impl HandoverRequest {
         let links = unused.map(|(code, age)| (code, millis(age))).collect();
         send_message(&mut line.sender, &PredecessorMessage::Go { links }).await?;
         expect_message(&mut line.receiver, &SuccessorMessage::Serving).await?;
-        Ok(line)
+        Ok(SuccessorLine { line, acknowledges: self.acknowledges })
     }
 }
 
-/// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent.
+/// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent and
+/// received.
 pub(crate) async fn attend(
-    line: HandoverConnection,
+    successor: SuccessorLine,
     queued_handover_items: mpsc::Receiver<HandoverItem>,
     endpoint: Arc<McpEndpoint>,
     done: CancellationToken,
 ) {
-    let receiving = done.clone().run_until_cancelled_owned(receive(line.receiver, endpoint));
-    tokio::join!(send(line.sender, queued_handover_items, done), receiving);
+    let SuccessorLine { line, acknowledges } = successor;
+    let (acknowledged, acknowledgements) = mpsc::channel(handover_queue::CAPACITY);
+    let in_transit = InTransit { acknowledgements, kept: VecDeque::new(), acknowledges };
+    let receiving = async {
+        let forward = |session: &str, message: String| {
+            endpoint.receive_forwarded(session, &message.into());
+        };
+        receive(line.receiver, forward, acknowledged).await;
+        std::future::pending().await
+    };
+    tokio::select! {
+        () = send(line.sender, queued_handover_items, in_transit, done) => {}
+        () = receiving => {}
+    }
 }
 
-async fn receive(mut receiver: HandoverReceiver, endpoint: Arc<McpEndpoint>) {
+/// Our copies of the connections that the successor has not received yet. The system can close a socket
+/// that is in transit when we close it.
+struct InTransit {
+    acknowledgements: mpsc::Receiver<()>,
+    kept: VecDeque<TcpStream>,
+    /// Otherwise nothing is kept.
+    acknowledges: bool,
+}
+
+impl InTransit {
+    fn keep(&mut self, connection: TcpStream) {
+        if self.acknowledges {
+            self.kept.push_back(connection);
+        }
+    }
+
+    /// Waits for the next acknowledgement and closes our copy. Returns `false` when nothing is in transit
+    /// or none will come. Cancel safe.
+    async fn received(&mut self) -> bool {
+        if self.kept.is_empty() {
+            return false;
+        }
+        let acknowledged = self.acknowledgements.recv().await.is_some();
+        match acknowledged {
+            true => drop(self.kept.pop_front()),
+            false => self.kept.clear(),
+        }
+        acknowledged
+    }
+}
+
+async fn receive(
+    mut receiver: HandoverReceiver,
+    forward: impl Fn(&str, String),
+    acknowledged: mpsc::Sender<()>,
+) {
     while let Ok(message) = receive_message(&mut receiver).await {
         match message {
-            SuccessorMessage::Forward { session, message } => {
-                endpoint.receive_forwarded(&session, &message.into())
+            SuccessorMessage::Forward { session, message } => forward(&session, message),
+            SuccessorMessage::Received => {
+                // This fails only when all is sent.
+                let _ = acknowledged.send(()).await;
             }
             SuccessorMessage::Ask { .. }
             | SuccessorMessage::Ready
@@ -135,23 +201,31 @@ async fn receive(mut receiver: HandoverReceiver, endpoint: Arc<McpEndpoint>) {
 async fn send(
     mut sender: HandoverSender,
     mut queued_handover_items: mpsc::Receiver<HandoverItem>,
+    mut in_transit: InTransit,
     done: CancellationToken,
 ) {
     loop {
         let parcel = tokio::select! {
             parcel = queued_handover_items.recv() => parcel,
+            true = in_transit.received() => continue,
             () = done.cancelled(), if !queued_handover_items.is_closed() => {
                 queued_handover_items.close();
                 continue;
             }
         };
         let sent = match parcel {
-            None => return,
+            None => break,
             Some(HandoverItem::Connection { stream, known, read }) => {
                 let encoded =
                     encoded(&PredecessorMessage::Connection { known, read: BASE64.encode(read) });
                 match stream.into_std() {
-                    Ok(stream) => with_timeout(sender.give(&encoded, &stream)).await,
+                    Ok(stream) => {
+                        let sent = with_timeout(sender.give(&encoded, &stream)).await;
+                        if sent.is_ok() {
+                            in_transit.keep(stream);
+                        }
+                        sent
+                    }
                     Err(error) => Err(error.into()),
                 }
             }
@@ -167,6 +241,10 @@ async fn send(
         if let Err(error) = sent {
             tracing::warn!(%error, "a handoff to the successor failed");
         }
+    }
+    let all_received = async { while in_transit.received().await {} };
+    if timeout(STEP_TIMEOUT, all_received).await.is_err() {
+        tracing::warn!("the successor did not acknowledge a connection");
     }
 }
 
@@ -202,4 +280,80 @@ async fn with_timeout(
 
 fn encoded(message: &PredecessorMessage) -> Vec<u8> {
     serde_json::to_vec(message).expect("strings and numbers serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use std::net::TcpListener as StdListener;
+
+    /// The two ends of a line.
+    async fn line() -> (tempfile::TempDir, HandoverConnection, HandoverConnection) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/stand");
+        let mut stand = HandoverListener::open(&path).unwrap();
+        let connecting = HandoverConnection::connect(&path, std::process::id());
+        let (here, there) = tokio::join!(stand.next(), connecting);
+        (folder, here.unwrap(), there.unwrap())
+    }
+
+    /// A client and its connection to a gateway.
+    fn connection() -> (TcpStream, HandoverItem) {
+        let listener = StdListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+        (client, HandoverItem::Connection { stream, known: true, read: Default::default() })
+    }
+
+    /// Whether any process has the other end of a connection open.
+    fn is_open(client: &mut TcpStream) -> bool {
+        client.set_nonblocking(true).unwrap();
+        matches!(client.read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
+    /// Sends one connection to a successor, which closes it at once. Returns whether our copy is open
+    /// before and after the acknowledgement.
+    async fn open_before_and_after(acknowledges: bool) -> (bool, bool) {
+        let (_folder, here, mut there) = line().await;
+        let (queue, items) = mpsc::channel(1);
+        let (acknowledged, acknowledgements) = mpsc::channel(handover_queue::CAPACITY);
+        let in_transit = InTransit { acknowledgements, kept: VecDeque::new(), acknowledges };
+        let done = CancellationToken::new();
+        let sending = send(here.sender, items, in_transit, done.clone());
+        let receiving = receive(here.receiver, |_, _| {}, acknowledged);
+        let (mut client, item) = connection();
+        let successor = async {
+            queue.send(item).await.unwrap();
+            let packet = there.receiver.next().await.unwrap().unwrap();
+            drop(packet.into_connection().unwrap());
+            // The sender has gone on once it accepts the next item.
+            let subscriptions = Default::default();
+            let session = String::new();
+            queue.send(HandoverItem::Subscriptions { session, subscriptions }).await.unwrap();
+            there.receiver.next().await.unwrap().unwrap();
+            let before = is_open(&mut client);
+            done.cancel();
+            let received = serde_json::to_vec(&SuccessorMessage::Received).unwrap();
+            there.sender.say(&received).await.unwrap();
+            (before, there)
+        };
+        let running = async {
+            tokio::select! { () = sending => {}, () = async { receiving.await; std::future::pending().await } => {} }
+        };
+        let ((before, _there), ()) = tokio::join!(successor, running);
+        (before, is_open(&mut client))
+    }
+
+    #[tokio::test]
+    async fn a_connection_stays_open_here_until_the_successor_has_received_it() {
+        assert_eq!(open_before_and_after(true).await, (true, false));
+    }
+
+    #[tokio::test]
+    async fn a_successor_that_acknowledges_nothing_gets_the_only_copy() {
+        assert_eq!(open_before_and_after(false).await, (false, false));
+    }
 }

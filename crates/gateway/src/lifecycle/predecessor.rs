@@ -1,7 +1,8 @@
 //! The conversation with the gateway that this one took over from.
 //!
 //! It sends connections as they become idle, and subscriptions that its calls changed. In return it
-//! receives what editors send about its calls: answers to its requests, and cancellations.
+//! receives what editors send about its calls (answers to its requests, and cancellations), and which
+//! connections have arrived.
 
 use std::sync::Arc;
 
@@ -25,10 +26,10 @@ pub(crate) async fn attend(
     endpoint: Arc<McpEndpoint>,
     connections: Arc<Connections>,
 ) {
-    let messages = endpoint.predecessor.connected_to();
+    let (line, messages) = endpoint.predecessor.connected_to();
     tokio::select! {
         () = forward(connection.sender, messages) => {}
-        () = receive(connection.receiver, &endpoint, &connections) => {}
+        () = receive(connection.receiver, &line, &endpoint, &connections) => {}
     }
     endpoint.predecessor.disconnected();
     tracing::info!("the predecessor has finished its calls");
@@ -48,12 +49,15 @@ async fn forward(mut sender: HandoverSender, mut messages: mpsc::Receiver<Succes
 /// Receives connections and subscriptions until the predecessor closes the connection.
 async fn receive(
     mut receiver: HandoverReceiver,
+    line: &mpsc::Sender<SuccessorMessage>,
     endpoint: &McpEndpoint,
     connections: &Connections,
 ) {
     while let Ok(Some(packet)) = receiver.next().await {
         match serde_json::from_slice(&packet.payload).unwrap_or(PredecessorMessage::Unknown) {
             PredecessorMessage::Connection { known, read } => {
+                // This fails only when the line is closed.
+                let _ = line.send(SuccessorMessage::Received).await;
                 let read = BASE64.decode(read).unwrap_or_default().into();
                 match connected(packet) {
                     Ok(stream) => connections.adopt(stream, known, read),

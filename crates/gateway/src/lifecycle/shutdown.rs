@@ -11,11 +11,11 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_platform::handover::HandoverConnection;
 use evermoor_platform::paths::Paths;
 
 use crate::lifecycle::assembly::Assembly;
 use crate::lifecycle::handover;
+use crate::lifecycle::handover::SuccessorLine;
 
 /// How long calls in flight may take when the gateway is stopped.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub(super) async fn stop(assembly: Assembly, paths: &Paths) {
 /// Finishes the calls in flight after another gateway has taken over.
 pub(super) async fn after_handover(
     mut assembly: Assembly,
-    successor: HandoverConnection,
+    successor: SuccessorLine,
     stop: CancellationToken,
 ) {
     let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());

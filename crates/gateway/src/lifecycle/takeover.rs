@@ -87,7 +87,9 @@ impl RunningGateway {
         paths: &Paths,
     ) -> Result<(TcpListener, InstanceLock), TakeoverError> {
         let (version, pid) = (VERSION.to_owned(), std::process::id());
-        self.send(&SuccessorMessage::Ask { conversation: HANDOVER_VERSION, version, pid }).await?;
+        let (conversation, acknowledges) = (HANDOVER_VERSION, true);
+        let ask = SuccessorMessage::Ask { conversation, version, pid, acknowledges };
+        self.send(&ask).await?;
         let (packet, message) = self.receive().await?;
         match message {
             PredecessorMessage::Granted => {}

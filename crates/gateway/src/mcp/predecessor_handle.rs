@@ -21,10 +21,13 @@ impl Predecessor {
         line.try_send(SuccessorMessage::Forward { session: session.to_owned(), message }).is_ok()
     }
 
-    pub(crate) fn connected_to(&self) -> mpsc::Receiver<SuccessorMessage> {
+    /// The two ends of the queue of messages to it.
+    pub(crate) fn connected_to(
+        &self,
+    ) -> (mpsc::Sender<SuccessorMessage>, mpsc::Receiver<SuccessorMessage>) {
         let (line, messages) = mpsc::channel(CAPACITY);
-        *self.0.lock() = Some(line);
-        messages
+        *self.0.lock() = Some(line.clone());
+        (line, messages)
     }
 
     pub(crate) fn disconnected(&self) {
