@@ -4,7 +4,9 @@
 //! cases it gets wrong: a path with a space, a custom configuration folder, a program that moved.
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::startup::login::LoginProgram;
+use evermoor_platform::startup::location;
+use evermoor_platform::startup::login::{LoginProgram, approval};
+use evermoor_platform::system::System;
 use tauri::plugin::TauriPlugin;
 use tauri::{AppHandle, Manager, Wry};
 use tauri_plugin_autostart::ManagerExt;
@@ -25,18 +27,41 @@ pub(crate) fn is_enabled(app: &AppHandle) -> bool {
 }
 
 pub(crate) fn set(app: &AppHandle, enabled: bool) -> Result<(), Failure> {
+    if enabled {
+        check_location(app)?;
+    }
     let done = if enabled { enable(app) } else { disable(app) };
     done.map_err(|error| {
         let what = format!("Launch at login could not be changed: {error}.");
         Failure::new(Code::Internal, what, "Change it in your system's settings.")
-    })
+    })?;
+    if enabled && login::is_turned_off() {
+        approval::open_settings();
+        let what = "Evermoor is turned off under Login Items in System Settings.";
+        return Err(Failure::new(Code::Forbidden, what, "Turn it on there."));
+    }
+    Ok(())
+}
+
+/// Fails if the program will not be where it is now.
+fn check_location(app: &AppHandle) -> Result<(), Failure> {
+    let program = program(app).map_err(|error| {
+        let what = format!("Launch at login could not be changed: {error}.");
+        Failure::new(Code::Internal, what, "Please report this.")
+    })?;
+    match location::transient(System::HERE, &program) {
+        Some(place) => Err(Failure::new(Code::Refused, place.sentence(), place.remedy())),
+        None => Ok(()),
+    }
 }
 
 /// Rewrites the login entry if the program has moved since it was written.
 pub(crate) fn renew(app: &AppHandle) {
     let Ok(program) = program(app) else { return };
     let item = LoginProgram { program: &program, arguments: &[HIDDEN] };
-    if !is_enabled(app) || login::starts(&item) {
+    // An entry that the user turned off stays as it is, and one that starts another copy is not replaced
+    // by a copy that will vanish.
+    if !is_enabled(app) || login::starts(&item) || check_location(app).is_err() {
         return;
     }
     match set(app, true) {

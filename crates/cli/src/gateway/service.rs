@@ -1,5 +1,6 @@
 //! `evermoor service`: installs the gateway as a service that starts when you log in.
 
+use evermoor_gateway::editors::setup::check_location;
 use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::{Service, ServiceResult, ServiceState, unit};
 use evermoor_platform::system::System;
@@ -19,6 +20,9 @@ pub(crate) fn run(instance: &Instance, action: ServiceAction) -> Exit {
     match action {
         ServiceAction::Install { dry_run: true } => preview(&service),
         ServiceAction::Install { dry_run: false } => {
+            if let Err(failure) = check_location() {
+                return Exit::failed(&failure);
+            }
             let progress = Progress::show("Installing the service");
             let done = run_async(service::install(&service)).flatten();
             drop(progress);

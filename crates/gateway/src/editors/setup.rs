@@ -1,14 +1,31 @@
-//! Sets editors up: runs an editor's own command, and explains refusals.
+//! Sets editors up: checks that this program stays where it is, runs an editor's own command, and explains
+//! refusals.
 
+use std::path::Path;
 use std::time::Duration;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::process::run;
+use evermoor_platform::startup::location;
+use evermoor_platform::system::System;
 use evermoor_setup::editors::command::EditorCommand;
 use evermoor_setup::{EditorSpec, SetupError};
 
 /// An editor's command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Fails if this program will vanish from where it is, because then its path must not be written down.
+pub fn check_location() -> Result<(), Failure> {
+    let program = std::env::current_exe().unwrap_or_default();
+    refuse_transient(System::HERE, &program)
+}
+
+fn refuse_transient(system: System, program: &Path) -> Result<(), Failure> {
+    match location::transient(system, program) {
+        Some(place) => Err(Failure::new(Code::Refused, place.sentence(), place.remedy())),
+        None => Ok(()),
+    }
+}
 
 /// Runs an editor's own command. Preparatory steps may fail: there may be nothing to remove.
 pub async fn tell(client: &EditorSpec, command: &EditorCommand) -> Result<(), Failure> {
@@ -46,4 +63,19 @@ pub fn setup_failure(refused: &SetupError) -> Failure {
         SetupError::NoFile { .. } | SetupError::NotConnected { .. } => "See `evermoor setup`.",
     };
     Failure::new(Code::Refused, format!("{refused}."), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_on_a_disk_image_is_refused_with_what_to_do() {
+        let program = Path::new("/Volumes/Evermoor/Evermoor.app/Contents/MacOS/evermoor");
+        let failure = refuse_transient(System::MacOs, program).unwrap_err();
+        assert_eq!(failure.code, Code::Refused);
+        assert!(failure.remedy.starts_with("Move Evermoor to Applications"), "{failure}");
+        assert!(refuse_transient(System::Linux, program).is_ok());
+        assert!(check_location().is_ok(), "the tests run from a folder that stays");
+    }
 }

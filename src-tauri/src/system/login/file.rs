@@ -5,12 +5,19 @@ use std::{env, fs, io};
 
 use evermoor_platform::startup::login;
 use evermoor_platform::startup::login::LoginProgram;
+use evermoor_platform::startup::login::approval::{Approval, approval};
 use evermoor_platform::system::System;
 use tauri::Env;
 
 /// Whether the entry is active. The file says more about this than the plugin does.
 pub(crate) fn is_on(_plugin: impl FnOnce() -> bool) -> bool {
-    entry().is_some_and(|entry| login::is_enabled(System::HERE, &entry))
+    let enabled = entry().is_some_and(|entry| login::is_enabled(System::HERE, &entry));
+    entry_path().is_ok_and(|path| approval(&path).permits(enabled))
+}
+
+/// Whether the user has turned the entry off in the system's settings, where only they can turn it on.
+pub(crate) fn is_turned_off() -> bool {
+    entry_path().is_ok_and(|path| approval(&path) == Approval::TurnedOff)
 }
 
 pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
@@ -19,12 +26,7 @@ pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
 
 /// Writes the correct entry. Removes the plugin's if it is in another folder.
 pub(crate) fn write_entry(item: &LoginProgram<'_>) -> io::Result<()> {
-    let path = entry_path()?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let content = item.text(System::HERE);
-    evermoor_platform::fs::private::write_private(&path, content.as_bytes())?;
+    let path = login::write(item)?;
     match plugin_path().filter(|plugin| *plugin != path) {
         Some(plugin) => ignore_missing(fs::remove_file(plugin)),
         None => Ok(()),

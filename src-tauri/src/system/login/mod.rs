@@ -7,6 +7,6 @@ mod file;
 mod registry;
 
 #[cfg(unix)]
-pub(crate) use file::{image, is_on, remove, starts, write_entry};
+pub(crate) use file::{image, is_on, is_turned_off, remove, starts, write_entry};
 #[cfg(windows)]
-pub(crate) use registry::{image, is_on, remove, starts, write_entry};
+pub(crate) use registry::{image, is_on, is_turned_off, remove, starts, write_entry};

@@ -15,6 +15,11 @@ pub(crate) fn is_on(plugin: impl FnOnce() -> bool) -> bool {
     plugin()
 }
 
+/// The plugin turns an entry on that was turned off.
+pub(crate) fn is_turned_off() -> bool {
+    false
+}
+
 pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
     let has = |root: &Key| {
         let entry = root.open(RUN).and_then(|key| key.get_string(NAME));

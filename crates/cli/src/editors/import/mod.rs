@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::editors::import::{Import, ImportJournal, chosen, every, redirect, undo};
+use evermoor_gateway::editors::setup::check_location;
 use evermoor_platform::keychain::{Keychain, Prompting};
 use evermoor_setup::{UserEditors, client};
 
@@ -48,6 +49,9 @@ fn import(
         let (before, after) = import.config()?;
         show::dry_run(&import.plan, before, &after, json);
         return Ok(Exit::Ok);
+    }
+    if args.point {
+        check_location()?;
     }
     let mut journal = ImportJournal::open(&instance.paths)?;
     wait(import.keep_secrets(&keychain, &mut journal))?;

@@ -2,7 +2,7 @@
 
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_gateway::editors::setup::setup_failure;
+use evermoor_gateway::editors::setup::{check_location, setup_failure};
 use evermoor_setup::editors::command::EditorCommand;
 use evermoor_setup::entry::desired::{default_transport, desired_entry, install_link, snippet};
 use evermoor_setup::{
@@ -138,6 +138,7 @@ impl SetupRun<'_> {
     }
 
     fn connect(&self, client: &'static EditorSpec) -> Result<OutcomeKind, Failure> {
+        check_location()?;
         let before = self.access.of(client);
         // If the file cannot be changed, fail before a token is created or an entry replaced.
         self.plan(client, &before)?;

@@ -76,6 +76,14 @@ impl AlertButton {
         Self::ALL.into_iter().find(|button| button.key() == key)
     }
 
+    /// Whether a press opens the window. A desktop must then bring the application to the front.
+    pub fn opens_window(self) -> bool {
+        match self {
+            Self::Details | Self::OpenLog | Self::SignIn => true,
+            Self::Restart | Self::RestartAll | Self::IgnoreForToday => false,
+        }
+    }
+
     pub fn label(self) -> &'static str {
         match self {
             Self::Restart => "Restart",

@@ -1,10 +1,11 @@
-//! Finds and removes the login item of the tray.
+//! Writes, finds and removes the login item of the tray.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{NAME, entry_path, is_enabled, program_of};
+use super::approval::approval;
+use super::{LoginProgram, NAME, entry_path, is_enabled, program_of};
 use crate::process::run;
 use crate::system::System;
 
@@ -32,8 +33,20 @@ pub async fn find() -> Option<LoginEntry> {
         Some(file) => (file.display().to_string(), std::fs::read_to_string(file).ok()?),
         None => (RUN.to_owned(), registered().await?),
     };
-    let (program, is_on) = (program_of(System::HERE, &text), is_enabled(System::HERE, &text));
+    let approval = approval(Path::new(&place));
+    let is_on = approval.permits(is_enabled(System::HERE, &text));
+    let program = program_of(System::HERE, &text);
     Some(LoginEntry { place, program, is_on })
+}
+
+/// Writes the entry that starts a program, on systems where it is a file.
+pub fn write(item: &LoginProgram<'_>) -> io::Result<PathBuf> {
+    let path = file().ok_or_else(|| io::Error::other("there is no home folder"))?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    crate::fs::private::write_private(&path, item.text(System::HERE).as_bytes())?;
+    Ok(path)
 }
 
 /// Removes the entry and returns where it was.

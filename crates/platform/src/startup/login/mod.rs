@@ -1,9 +1,13 @@
 //! The login item that starts the tray: writes it as text and parses it.
 //!
 //! A desktop entry on Linux, a launch agent on macOS, a command line in the Windows registry. The
-//! system's settings can disable an entry by a key in it, without removing it. [`found`] finds and
-//! removes it.
+//! system's settings can disable an entry by a key in it, without removing it; those of macOS keep this
+//! to themselves, and [`mod@approval`] asks them. [`found`] writes, finds and removes the entry.
+//!
+//! On macOS it is a launch agent and not a login item of `SMAppService`, which only applications in a
+//! bundle can have, and only from macOS 13 on.
 
+pub mod approval;
 mod found;
 #[cfg(test)]
 mod tests;
@@ -14,7 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::startup::xml::{escaped, plain};
 use crate::system::System;
 
-pub use found::{LoginEntry, find, remove};
+pub use found::{LoginEntry, find, remove, write};
 
 /// The name of the entry.
 pub const NAME: &str = "Evermoor";

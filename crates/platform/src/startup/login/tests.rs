@@ -86,3 +86,18 @@ fn each_system_has_its_own_path() {
     assert_eq!(at(System::Windows, &[home]), None);
     assert_eq!(at(System::Linux, &[]), None);
 }
+
+/// Checks the property list with plutil, and that the system can be asked about it.
+#[cfg(target_os = "macos")]
+#[tokio::test]
+async fn macos_accepts_the_login_item() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("Evermoor.plist");
+    let item = LoginProgram { program: Path::new("/usr/bin/true"), arguments: &["--hidden"] };
+    std::fs::write(&file, item.text(System::MacOs)).unwrap();
+    let args = ["-lint", file.to_str().unwrap()];
+    let within = std::time::Duration::from_secs(20);
+    let result = crate::process::run::output("plutil", &args, within).await.unwrap();
+    assert!(result.success, "{result:?}");
+    assert!(approval::approval(&file).permits(true), "nobody has turned it off");
+}

@@ -18,7 +18,7 @@ use evermoor_setup::{EditorSpec, client};
 
 use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};
 use crate::editors::import::{Import, ImportJournal, redirect, undo};
-use crate::editors::setup::setup_failure;
+use crate::editors::setup::{check_location, setup_failure};
 use crate::server::control::ControlApi;
 
 pub(crate) async fn preview(
@@ -103,6 +103,7 @@ async fn import_servers(
     if preview_import(control, client).await?.moves.is_empty() {
         return connect_editor(control, client).await;
     }
+    check_location()?;
     if control.editors.token_of(&client.id).is_none() {
         let created = control.editors.add(client.id.clone()).await;
         created.map_err(|error| Failure::from(&error))?;

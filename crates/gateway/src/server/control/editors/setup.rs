@@ -21,7 +21,7 @@ use evermoor_setup::{
     LiveSession, SetupError, SetupScope, client,
 };
 
-use crate::editors::setup::{setup_failure, tell};
+use crate::editors::setup::{check_location, setup_failure, tell};
 use crate::server::control::{ControlApi, refuse};
 
 /// The address and the paths of this gateway, for editor entries.
@@ -92,6 +92,7 @@ pub(crate) async fn connect_editor(
     control: &Arc<ControlApi>,
     client: &'static EditorSpec,
 ) -> Result<SetupResult, Failure> {
+    check_location()?;
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
         // Do not create a token if the file would not be changed.
         let tried = with_editor_files(control, move |user_editors, control| {
