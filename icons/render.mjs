@@ -13,8 +13,9 @@ const states = ['healthy', 'busy', 'degraded', 'down', 'paused']
 // cannot be asked for: 3:1 or better on white and on the dark panels in use.
 const strokes = { light: '#16202b', dark: '#f3f6f9', any: '#7b8b9b' }
 
-// A menu bar glyph is 18 points high in the 22 that macOS gives it.
-const menuBarBox = viewBox(8, 8, (16 * 44) / 36)
+// An image in the menu bar is 18 points high. The drawing is 16 units high, so a unit is a point, and a point is one pixel
+// or two: every edge that is on the grid of the drawing is on the grid of the screen.
+const menuBarBox = viewBox(8, 8, 18)
 const fullBox = viewBox(8, 8, 16)
 
 // macOS wants air around an application's icon; the others draw it edge to edge.
@@ -23,7 +24,8 @@ const tightBox = viewBox(512, 512, 840)
 
 for (const state of states) {
   const shape = source(`tray/${state}.svg`)
-  write(`tray/${state}-template.png`, render(shape, menuBarBox, 44, '#000000'))
+  write(`tray/${state}-template.png`, render(shape, menuBarBox, 18, '#000000'))
+  write(`tray/${state}-template@2x.png`, render(shape, menuBarBox, 36, '#000000'))
   for (const [panel, stroke] of Object.entries(strokes)) {
     write(`tray/${state}-${panel}.png`, render(shape, fullBox, 32, stroke))
   }

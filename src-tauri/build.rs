@@ -11,6 +11,7 @@ fn main() {
         "install_update",
         "listening",
         "login_item",
+        "notification_delivery",
         "open_folder",
         "open_link",
         "presence",

@@ -27,14 +27,14 @@ mod window;
 use std::process::ExitCode;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::clock;
 use tauri::{App, AppHandle, Manager, RunEvent};
-use tokio::time::Instant;
 use tracing::{error, info};
 
-use crate::actions::quit::QuitOptions;
+use crate::actions::quit::{ExitReason, RequestedExit};
+use crate::actions::{quit, relocate};
 use crate::gateway::Gateway;
 use crate::gateway::state_task::StateHandle;
+use crate::system::notifications::CurrentDelivery;
 use crate::tray::Tray;
 use crate::updates::Updates;
 use crate::window::pending_page::PendingPage;
@@ -46,15 +46,22 @@ pub fn run() -> ExitCode {
     system::log::start();
     info!(version = env!("CARGO_PKG_VERSION"), "starting the tray");
     let app = match build() {
-        Ok(app) => app,
+        Ok(mut app) => {
+            // Before the event loop starts, because at its start the system shows the Dock icon.
+            system::start_without_dock_icon(&mut app);
+            app
+        }
         Err(failure) => {
             error!(%failure, "Evermoor cannot start");
             system::log::finish();
             return ExitCode::FAILURE;
         }
     };
-    let mut reopening = ReopenFilter::new(clock::now(), Instant::now());
-    let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
+    let handle = app.handle().clone();
+    let code = app.run_return(|app, event| on_event(app, &event));
+    if handle.state::<RequestedExit>().reason() == ExitReason::Relocate {
+        relocate::open_copy();
+    }
     system::log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
@@ -62,7 +69,7 @@ pub fn run() -> ExitCode {
 fn build() -> Result<App, Failure> {
     system::check_display()?;
     let launcher = gateway::launcher()?;
-    tauri::Builder::default()
+    system::start_in_background(tauri::Builder::default())
         .plugin(tauri_plugin_single_instance::init(|app, arguments, _| {
             Start::read(arguments).launched_again(app);
         }))
@@ -70,12 +77,15 @@ fn build() -> Result<App, Failure> {
         .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
         .plugin(launch_at_login::plugin())
         .plugin(updates::plugin())
-        .manage(QuitOptions::default())
+        .manage(RequestedExit::default())
+        .manage(ReopenFilter::default())
+        .manage(CurrentDelivery::default())
         .manage(PendingPage::default())
         .invoke_handler(tauri::generate_handler![
             commands::control,
             commands::copy,
             commands::login_item,
+            commands::notification_delivery,
             commands::open::open_folder,
             commands::open::open_link,
             commands::presence,
@@ -86,7 +96,7 @@ fn build() -> Result<App, Failure> {
         ])
         .setup(move |app| {
             let app = app.handle();
-            system::show_in_dock(app, false);
+            system::report_wakes(app, window::reopen::woke);
             launch_at_login::renew(app);
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
@@ -111,13 +121,22 @@ fn build() -> Result<App, Failure> {
         })
 }
 
-fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut ReopenFilter) {
-    if let RunEvent::ExitRequested { code: None, api, .. } = event {
+fn on_event(app: &AppHandle, event: &RunEvent) {
+    match event {
         // The last window was closed. The tray stays.
-        api.prevent_exit();
-    } else if matches!(event, RunEvent::Exit) {
-        app.state::<Gateway>().shut_down(app.state::<QuitOptions>().stops_gateway());
-    } else if system::is_reopened(event) && reopening.is_by_user(clock::now(), Instant::now()) {
-        window::open(app);
+        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        RunEvent::ExitRequested { code: Some(code), .. } => {
+            app.state::<RequestedExit>().requested(*code);
+        }
+        RunEvent::Exit => {
+            // Without a gateway, the application exits before it has started.
+            if let Some(gateway) = app.try_state::<Gateway>() {
+                gateway.shut_down(quit::stops_gateway(app));
+            }
+        }
+        event if system::is_reopened(event) && app.state::<ReopenFilter>().is_by_user() => {
+            window::open(app);
+        }
+        _ => {}
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Action {
     /// Moves the gateway to a free port and updates the editors.
     MovePort,
     TryAgain,
+    /// Copies the application to Applications and starts the copy.
+    Relocate,
 }
 
 /// A native menu reports clicks by the row's id, so an action is encoded in it.
@@ -56,6 +58,7 @@ impl Action {
             Self::Update => "update".into(),
             Self::MovePort => "move-port".into(),
             Self::TryAgain => "try-again".into(),
+            Self::Relocate => "relocate".into(),
         }
     }
 
@@ -70,6 +73,7 @@ impl Action {
             Self::Update,
             Self::MovePort,
             Self::TryAgain,
+            Self::Relocate,
         ];
         let Some((what, to)) = id.split_once(' ') else {
             return plain.into_iter().find(|action| action.id() == id);
@@ -118,6 +122,7 @@ mod tests {
             Action::Update,
             Action::MovePort,
             Action::TryAgain,
+            Action::Relocate,
         ] {
             assert_eq!(Action::parse(&action.id()), Some(action));
         }

@@ -2,12 +2,13 @@
 //!
 //! [`action`] lists the actions; [`perform`] starts them. An action runs in the background, and its
 //! effect shows in the gateway's state. The longer ones have files of their own: `restart`
-//! (a server), `move_port` and `quit`. This folder uses `gateway`, `window`, `alerts`,
+//! (a server), `move_port`, `relocate` and `quit`. This folder uses `gateway`, `window`, `alerts`,
 //! `launch_at_login` and `updates`; only `tray` and `alerts` call it.
 
 pub(crate) mod action;
 pub(crate) mod move_port;
 pub(crate) mod quit;
+pub(crate) mod relocate;
 pub(crate) mod restart;
 
 use evermoor_client::ControlClient;
@@ -61,6 +62,7 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::Login => change_login(app),
         Action::Update => app.state::<Updates>().install(),
         Action::MovePort => move_port::move_port(app),
+        Action::Relocate => relocate::relocate(app),
         Action::TryAgain => app.state::<Gateway>().supervisor().try_now(),
     }
 }

@@ -54,6 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_buttons_that_open_the_window_are_those_that_bring_the_application_to_the_front() {
+        let opening = AlertButton::ALL.into_iter().filter(|button| button.opens_window());
+        let opening: Vec<_> = opening.collect();
+        assert_eq!(opening, [AlertButton::Details, AlertButton::OpenLog, AlertButton::SignIn]);
+    }
+
+    #[test]
     fn today_ends_at_local_midnight() {
         let now: Zoned = "2026-03-28T23:30:00+01:00[Europe/Berlin]".parse().unwrap();
         let midnight: Zoned = "2026-03-29T00:00:00+01:00[Europe/Berlin]".parse().unwrap();

@@ -37,7 +37,7 @@ pub(crate) fn start(app: &AppHandle, at_login: bool) {
     let (app, presence) = (app.clone(), gateway.presence());
     let updates = app.state::<Updates>().state();
     gateway.spawn_until(|stop| async move {
-        let notifier = Notifications::new();
+        let notifier = Notifications::new(&app);
         task::Task::new(app, notifier, presence, updates, inbox, at_login).run(stop).await;
     });
 }

@@ -17,6 +17,7 @@ use super::buttons;
 use super::notifier::Notifier;
 use crate::system::network::Network;
 use crate::updates::Update;
+use crate::window::reopen;
 
 pub(super) struct Task<N> {
     app: AppHandle,
@@ -57,6 +58,7 @@ impl<N: Notifier> Task<N> {
                 Ok(()) = self.presence.changed() => self.on_presence(),
                 Ok(()) = self.updates.changed() => self.on_update(),
                 click = self.notifier.clicked() => {
+                    reopen::notification_pressed(&self.app);
                     if let Some(notice) = self.shown.get(&click.id) {
                         buttons::perform(&self.app, notice, click.target);
                     }

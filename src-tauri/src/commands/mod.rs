@@ -12,6 +12,8 @@ use tauri_plugin_clipboard_manager::ClipboardExt;
 
 use crate::gateway::Gateway;
 use crate::launch_at_login;
+use crate::system::notifications::CurrentDelivery;
+use crate::system::notifications::permission::Delivery;
 
 #[tauri::command]
 pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
@@ -36,6 +38,12 @@ pub(crate) fn copy(app: AppHandle, text: String) -> Result<(), Failure> {
         let what = format!("The text could not be copied: {error}.");
         Failure::new(Code::Internal, what, "Select it and copy it yourself.")
     })
+}
+
+/// How notifications reach the user.
+#[tauri::command]
+pub(crate) fn notification_delivery(delivery: State<'_, CurrentDelivery>) -> Delivery {
+    delivery.get()
 }
 
 /// Whether Evermoor starts at login.

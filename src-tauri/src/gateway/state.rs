@@ -15,6 +15,8 @@ pub(crate) struct TrayState {
     /// Whether the system starts Evermoor at login.
     pub(crate) login: bool,
     pub(crate) update: Update,
+    /// The application runs from a place that vanishes, and can move to Applications.
+    pub(crate) must_move: bool,
     /// Upstreams that the user just restarted and whose status does not show it yet.
     pub(crate) restarting: BTreeSet<String>,
     /// Unix time in milliseconds.
@@ -24,7 +26,7 @@ pub(crate) struct TrayState {
 impl TrayState {
     pub(crate) fn new(presence: Presence, update: Update) -> Self {
         let (editors, login, restarting, now) = (Vec::new(), false, BTreeSet::new(), 0);
-        Self { presence, editors, login, update, restarting, now }
+        Self { presence, editors, login, update, must_move: false, restarting, now }
     }
 
     /// The gateway's status, while it is running.

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
+use crate::actions::relocate;
 use crate::gateway::Gateway;
 use crate::gateway::state::TrayState;
 use crate::launch_at_login;
@@ -44,6 +45,7 @@ impl StateHandle {
     ) -> Self {
         let first = TrayState {
             login: launch_at_login::is_enabled(app),
+            must_move: relocate::pending().is_some(),
             now: clock::unix_millis(),
             ..TrayState::new(presence.borrow().clone(), update.borrow().clone())
         };

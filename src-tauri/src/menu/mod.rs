@@ -13,7 +13,7 @@ mod editors;
 mod item;
 mod no_gateway;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 mod upstream;
 
@@ -91,8 +91,12 @@ fn tail(state: &TrayState) -> Vec<Item> {
     let mut items = vec![
         button("Open Evermoor…", Action::Open),
         button("Settings…", Action::Show(Page::Settings)),
-        check("Launch at login", Action::Login, state.login),
     ];
+    // From a place that vanishes, Evermoor cannot be launched at login.
+    items.push(match state.must_move {
+        true => button("Move Evermoor to Applications", Action::Relocate),
+        false => check("Launch at login", Action::Login, state.login),
+    });
     items.extend(update(&state.update));
     let stops = state.status().is_some_and(|status| status.tray.quit_stops_gateway);
     let quit = if stops { "Quit Evermoor and stop the gateway" } else { "Quit Evermoor" };

@@ -1,6 +1,6 @@
 //! Whether the menu is open.
 //!
-//! Linux panels report when they open and close it. macOS and Windows report only that the icon was
+//! Linux panels and macOS report when they open and close it. Windows reports only that the icon was
 //! clicked and that a row was chosen, not that the menu was dismissed. There it counts as open from
 //! the click until a row is chosen or a time limit passes. Meanwhile only the adding and removing
 //! of rows waits; texts are updated in place.

@@ -26,10 +26,16 @@ use macos as here;
 use windows as here;
 
 pub(crate) use here::{
-    MENU_OPEN_LIMIT, backdrop, check_display, explain_missing_tray, has_tray, is_reopened,
-    report_menu_open, show_in_dock,
+    MENU_OPEN_LIMIT, backdrop, check_display, explain_missing_tray, has_tray, is_reopened, paint,
+    report_menu_open, report_wakes, show_in_dock, start_in_background, start_without_dock_icon,
 };
 pub(crate) use menu_open::MenuOpen;
 
 /// A left click opens the menu. On Windows it opens the window, as is usual there.
 pub(crate) const MENU_ON_LEFT_CLICK: bool = cfg!(not(windows));
+
+/// Whether a click on the icon is the only sign that the menu opens. Linux and macOS report it.
+pub(crate) const CLICK_OPENS_MENU: bool = cfg!(windows);
+
+/// Whether the text of a submenu can change while the menu is open. GTK cannot do this.
+pub(crate) const SUBMENU_TEXTS_CHANGE_IN_PLACE: bool = cfg!(not(target_os = "linux"));

@@ -100,13 +100,15 @@ impl Tray {
             })
             .on_tray_icon_event(move |tray, event| {
                 let TrayIconEvent::Click { button, button_state, .. } = event else { return };
-                if system::MENU_ON_LEFT_CLICK || !matches!(button, MouseButton::Left) {
+                let opens_menu = system::MENU_ON_LEFT_CLICK || button != MouseButton::Left;
+                if opens_menu && system::CLICK_OPENS_MENU {
                     clicked.opened();
-                } else if button_state == MouseButtonState::Up {
+                } else if !opens_menu && button_state == MouseButtonState::Up {
                     window::open(tray.app_handle());
                 }
             })
             .build(app)?;
+        system::paint(&icon, painted.0);
         Ok(Self { icon, menu, rows, items, tooltip, icon_state, painted, menu_open })
     }
 
@@ -158,6 +160,7 @@ impl Tray {
         if paint != self.painted {
             let template = paint.1 == icon::Backdrop::Template;
             self.icon.set_icon_with_as_template(Some(icon::image(paint.0, paint.1)), template)?;
+            system::paint(&self.icon, paint.0);
             self.painted = paint;
         }
         Ok(())

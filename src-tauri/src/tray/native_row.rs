@@ -76,10 +76,13 @@ impl Row {
                 }
             }
             (
-                Self::Submenu(_, rows),
-                Item::Submenu { items: shown, .. },
-                Item::Submenu { items: wanted, .. },
+                Self::Submenu(row, rows),
+                Item::Submenu { text, items: shown },
+                Item::Submenu { text: other, items: wanted },
             ) => {
+                if text != other {
+                    row.set_text(literal(other))?;
+                }
                 for ((row, shown), wanted) in rows.iter().zip(shown).zip(wanted) {
                     row.update_text(shown, wanted)?;
                 }

@@ -60,6 +60,7 @@ impl Start {
         if icon && system::has_tray().await {
             if is_first_run(presence).await {
                 window::open_at(&app, &Page::Welcome);
+                system::notifications::ask_in_first_run();
             }
             return;
         }

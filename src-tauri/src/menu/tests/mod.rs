@@ -64,7 +64,7 @@ fn app(next: NextStep, restart: Option<RestartProgress>) -> AppStatus {
     }
 }
 
-fn status(upstreams: Vec<UpstreamStatus>) -> Status {
+pub(crate) fn status(upstreams: Vec<UpstreamStatus>) -> Status {
     Status::of("1".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
 }
 
@@ -121,6 +121,13 @@ fn every_menu_ends_with_the_same_rows() {
     [ ] Launch at login [login]
     Quit Evermoor [quit]
     ");
+}
+
+#[test]
+fn an_application_that_will_vanish_offers_to_move_and_cannot_be_launched_at_login() {
+    let page = drawn(&TrayState { must_move: true, ..state(Presence::Starting) });
+    assert!(page.contains("Move Evermoor to Applications [relocate]"), "{page}");
+    assert!(!page.contains("Launch at login"), "{page}");
 }
 
 #[test]

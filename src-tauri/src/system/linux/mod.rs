@@ -6,8 +6,10 @@ mod tray_host;
 
 use std::time::Duration;
 
+use evermoor_core::api::OverallState;
 use evermoor_core::failure::{Code, Failure};
-use tauri::{AppHandle, RunEvent};
+use tauri::tray::TrayIcon;
+use tauri::{App, AppHandle, Builder, RunEvent, Wry};
 
 use crate::tray::icon::Backdrop;
 
@@ -24,6 +26,20 @@ pub(crate) fn check_display() -> Result<(), Failure> {
         Failure::new(Code::Configuration, what, "Run `evermoor serve` instead.")
     })
 }
+
+/// An application does not take the focus when it starts.
+pub(crate) fn start_in_background(builder: Builder<Wry>) -> Builder<Wry> {
+    builder
+}
+
+/// The tray library sets the image.
+pub(crate) fn paint(_icon: &TrayIcon<Wry>, _state: OverallState) {}
+
+/// There is no Dock.
+pub(crate) fn start_without_dock_icon(_app: &mut App) {}
+
+/// Only macOS needs to know.
+pub(crate) fn report_wakes(_app: &AppHandle, _woke: fn(&AppHandle)) {}
 
 /// There is no Dock.
 pub(crate) fn show_in_dock(_app: &AppHandle, _shown: bool) {}

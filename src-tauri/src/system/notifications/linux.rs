@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use evermoor_core::policy::alerts::{Alert, AlertId};
 use futures_util::StreamExt;
+use tauri::AppHandle;
 use tokio::time::timeout;
 use tracing::warn;
 use zbus::message::Type;
@@ -61,7 +62,7 @@ struct Daemon {
 }
 
 impl Notifications {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(_app: &AppHandle) -> Self {
         Self::default()
     }
 

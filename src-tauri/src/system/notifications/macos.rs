@@ -1,8 +1,13 @@
 //! Notifications on macOS: the Notification Center.
 //!
 //! It works only for applications in a bundle; outside of one, using it would crash the program, so
-//! there are no notifications. The user is asked for permission when the first notification is
-//! shown.
+//! there are no notifications. The user is asked for permission in the first run, or when the first
+//! notification is shown. If the system refuses the application without asking, the notification
+//! plugin shows the text, with an older interface that has no such rule.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
 
 use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 use objc2::rc::Retained;
@@ -10,18 +15,29 @@ use objc2::runtime::{Bool, NSObjectProtocol, ProtocolObject};
 use objc2::{AnyThread, DefinedClass, define_class, msg_send};
 use objc2_foundation::{NSArray, NSBundle, NSError, NSObject, NSSet, NSString};
 use objc2_user_notifications::{
-    UNAuthorizationOptions, UNMutableNotificationContent, UNNotification, UNNotificationAction,
-    UNNotificationActionOptions, UNNotificationCategory, UNNotificationCategoryOptions,
-    UNNotificationPresentationOptions, UNNotificationRequest, UNNotificationResponse,
-    UNNotificationSound, UNUserNotificationCenter, UNUserNotificationCenterDelegate,
+    UNAuthorizationOptions, UNAuthorizationStatus, UNMutableNotificationContent, UNNotification,
+    UNNotificationAction, UNNotificationActionOptions, UNNotificationCategory,
+    UNNotificationCategoryOptions, UNNotificationPresentationOptions, UNNotificationRequest,
+    UNNotificationResponse, UNNotificationSettings, UNNotificationSound, UNUserNotificationCenter,
+    UNUserNotificationCenterDelegate,
 };
 use parking_lot::Mutex;
+use tauri::{AppHandle, Manager};
+use tauri_plugin_notification::NotificationExt;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tracing::warn;
 
+use super::CurrentDelivery;
+use super::permission::{Answer, Delivery, Permission};
 use crate::alerts::{NotificationClick, Notifier};
 
+/// How long the system may take to accept a notification.
+const ADD_TIMEOUT: Duration = Duration::from_secs(5);
+
 pub(crate) struct Notifications {
+    app: AppHandle,
+    permission: Permission,
     /// `None` outside of a bundle.
     clicks: Option<mpsc::UnboundedReceiver<NotificationClick>>,
     /// The sets of buttons used so far. The system must be given all of them.
@@ -29,9 +45,20 @@ pub(crate) struct Notifications {
 }
 
 impl Notifications {
-    pub(crate) fn new() -> Self {
-        let clicks = NSBundle::mainBundle().bundleIdentifier().map(|_| listen());
-        Self { clicks, sets: Vec::new() }
+    pub(crate) fn new(app: &AppHandle) -> Self {
+        let clicks = is_bundled().then(listen);
+        let (app, permission) = (app.clone(), Permission::default());
+        Self { app, permission, clicks, sets: Vec::new() }
+    }
+
+    /// Shows the text only.
+    fn show_plain(&self, notice: &Alert) -> bool {
+        let shown =
+            self.app.notification().builder().title(&notice.title).body(&notice.body).show();
+        if let Err(error) = &shown {
+            warn!(%error, "cannot show a notification");
+        }
+        shown.is_ok()
     }
 
     fn register(&mut self, buttons: &[AlertButton]) {
@@ -45,11 +72,19 @@ impl Notifications {
 
 impl Notifier for Notifications {
     async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
-        if self.clicks.is_none() || !permitted().await.unwrap_or(false) {
+        if self.clicks.is_none() {
             return false;
         }
-        self.register(&notice.buttons);
-        add(id, notice).await.unwrap_or(false)
+        let Some(answer) = self.permission.answer(ask).await else { return false };
+        self.app.state::<CurrentDelivery>().set(answer.delivery());
+        match answer.delivery() {
+            Delivery::WithButtons => {
+                self.register(&notice.buttons);
+                timeout(ADD_TIMEOUT, add(id, notice)).await.is_ok_and(|shown| shown == Ok(true))
+            }
+            Delivery::Plain => self.show_plain(notice),
+            Delivery::Declined => false,
+        }
     }
 
     async fn replace(&mut self, id: AlertId, notice: &Alert) {
@@ -89,18 +124,56 @@ fn listen() -> mpsc::UnboundedReceiver<NotificationClick> {
     clicks
 }
 
-/// Asks the user for permission. The system asks once and remembers the answer.
-fn permitted() -> oneshot::Receiver<bool> {
-    let (sender, granted) = oneshot::channel();
-    let sender = Mutex::new(Some(sender));
-    let answered = block2::RcBlock::new(move |granted: Bool, _: *mut NSError| {
-        if let Some(sender) = sender.lock().take() {
-            let _ = sender.send(granted.as_bool());
+fn is_bundled() -> bool {
+    NSBundle::mainBundle().bundleIdentifier().is_some()
+}
+
+/// Lets the system ask the user, without waiting for the answer.
+pub(crate) fn ask_in_first_run() {
+    if is_bundled() {
+        drop(ask());
+    }
+}
+
+/// Asks for permission. The system asks the user once and remembers the answer.
+fn ask() -> oneshot::Receiver<Answer> {
+    let (sender, answer) = oneshot::channel();
+    let reply = Reply::new(sender);
+    let asked = block2::RcBlock::new(move |granted: Bool, _: *mut NSError| {
+        if granted.as_bool() {
+            return reply.send(Answer::Granted);
         }
+        // Denied by the user, or refused without a question?
+        let reply = reply.clone();
+        let found = block2::RcBlock::new(move |settings: NonNull<UNNotificationSettings>| {
+            #[allow(unsafe_code, reason = "the system passes a pointer")]
+            // SAFETY: the system passes a valid object, which lives until the block returns.
+            let status = unsafe { settings.as_ref() }.authorizationStatus();
+            let asked = status != UNAuthorizationStatus::NotDetermined;
+            reply.send(if asked { Answer::Declined } else { Answer::NotAsked });
+        });
+        center().getNotificationSettingsWithCompletionHandler(&found);
     });
     let options = UNAuthorizationOptions::Alert | UNAuthorizationOptions::Sound;
-    center().requestAuthorizationWithOptions_completionHandler(options, &answered);
-    granted
+    center().requestAuthorizationWithOptions_completionHandler(options, &asked);
+    answer
+}
+
+/// Sends the first answer; a block may be called again as far as the compiler knows.
+#[derive(Clone)]
+struct Reply(Arc<Mutex<Option<oneshot::Sender<Answer>>>>);
+
+impl Reply {
+    fn new(sender: oneshot::Sender<Answer>) -> Self {
+        Self(Arc::new(Mutex::new(Some(sender))))
+    }
+
+    fn send(&self, answer: Answer) {
+        if let Some(sender) = self.0.lock().take() {
+            // The alert may have stopped waiting.
+            let _ = sender.send(answer);
+        }
+    }
 }
 
 /// Shows a notification, replacing the one with the same id.
@@ -135,7 +208,10 @@ fn category(buttons: &[AlertButton]) -> Retained<UNNotificationCategory> {
         UNNotificationAction::actionWithIdentifier_title_options(
             &NSString::from_str(button.key()),
             &NSString::from_str(button.label()),
-            UNNotificationActionOptions::empty(),
+            match button.opens_window() {
+                true => UNNotificationActionOptions::Foreground,
+                false => UNNotificationActionOptions::empty(),
+            },
         )
     });
     let actions: Vec<_> = actions.collect();

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use evermoor_core::policy::alerts::{Alert, AlertId};
+use tauri::AppHandle;
 use tokio::sync::mpsc;
 use tracing::warn;
 use windows::Data::Xml::Dom::XmlDocument;
@@ -29,7 +30,7 @@ pub(crate) struct Notifications {
 }
 
 impl Notifications {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(_app: &AppHandle) -> Self {
         let (sender, clicks) = mpsc::unbounded_channel();
         Self { sender, clicks, shown: BTreeMap::new() }
     }

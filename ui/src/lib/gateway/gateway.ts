@@ -41,10 +41,14 @@ export interface UpdateState {
   reason?: string
 }
 
+/** How notifications reach the user: with their buttons, as plain text, or not at all. */
+export type Delivery = 'withButtons' | 'plain' | 'declined'
+
 export interface Shell {
   /** Whether the system starts the application at login. */
   loginItem(): Promise<boolean>
   setLoginItem(enabled: boolean): Promise<void>
+  notificationDelivery(): Promise<Delivery>
   updateState(): Promise<UpdateState>
   installUpdate(): Promise<void>
   openFolder(what: Folder): Promise<void>

@@ -4,7 +4,7 @@
 import { invoke } from '@tauri-apps/api/core'
 import { listen } from '@tauri-apps/api/event'
 
-import type { Answer, Folder, Gateway, Method, Presence, Shell, UpdateState } from './gateway'
+import type { Answer, Delivery, Folder, Gateway, Method, Presence, Shell, UpdateState } from './gateway'
 import { notUnderstood } from '../texts/common'
 import type { Failure, ErrorBody } from '../types'
 
@@ -12,6 +12,7 @@ export class ShellGateway implements Gateway {
   readonly shell: Shell = {
     loginItem: async () => (await invoke<{ enabled: boolean }>('login_item')).enabled,
     setLoginItem: (enabled) => invoke('set_login_item', { enabled }),
+    notificationDelivery: () => invoke<Delivery>('notification_delivery'),
     updateState: () => invoke<UpdateState>('update_state'),
     installUpdate: () => invoke('install_update'),
     openFolder: (what: Folder) => invoke('open_folder', { what }),

@@ -1,6 +1,6 @@
 // The settings page's texts.
 
-import type { UpdateState } from '../gateway/gateway'
+import type { Delivery, UpdateState } from '../gateway/gateway'
 import type { NotificationLevel } from '../types'
 
 export const sentence = 'Settings'
@@ -19,6 +19,11 @@ export const updateOf = ({ kind, version, reason }: UpdateState) => {
 }
 export const install = 'Restart to update'
 export const installing = 'Updating…'
+export const delivery: Record<Delivery, string | undefined> = {
+  withButtons: undefined,
+  plain: 'They are plain text without buttons: macOS offers buttons only to applications that a registered developer has signed.',
+  declined: 'macOS does not show them. To see them, allow Evermoor under Notifications in System Settings.',
+}
 export const folders = 'Folders'
 export const foldersAbout = 'Opens in your file manager.'
 export const folder = { config: 'Configuration', data: 'Data', logs: 'Logs' }
