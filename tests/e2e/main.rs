@@ -19,7 +19,7 @@ mod commands;
 mod control;
 mod endpoint;
 mod interop;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod takeover;
 mod tidy;
 #[cfg(target_os = "linux")]

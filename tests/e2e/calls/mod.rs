@@ -8,6 +8,6 @@
 pub(crate) mod basic;
 pub(crate) mod chaos;
 pub(crate) mod outage;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) mod sharing;
 pub(crate) mod shim;

@@ -5,7 +5,7 @@ use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::shim::Shim;
 use evermoor_tests::fakes::upstream::script::{Act, Reply};
 use evermoor_tests::gateway::{Gateway, runtime};
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 use evermoor_tests::scene::gateways;
 use evermoor_tests::scene::wait::until;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn an_editor_over_the_shim_does_not_notice_that_the_gateway_was_killed() {
     assert_eq!(upstream.ledger.executions("after"), 1);
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_editors_that_start_at_once_share_one_gateway() {
     let scene = Scene::new();

@@ -4,7 +4,7 @@
 //! - [`stateless`], [`input`]: 2026-07-28
 //! - [`sse`]: HTTP+SSE of 2024-11-05
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod input;
 mod sessions;
 mod sse;

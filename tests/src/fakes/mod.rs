@@ -14,7 +14,6 @@
 #[cfg(target_os = "linux")]
 pub mod logind;
 pub mod pieces;
-#[cfg(target_os = "linux")]
 pub mod program;
 pub mod single_version;
 pub mod sse_server;

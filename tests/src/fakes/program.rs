@@ -71,9 +71,16 @@ pub async fn until_gone(pid: u32) {
 
 /// Whether a process runs. A zombie counts as exited once its last thread has ended: until then its
 /// pipes are open, and writes to them are lost.
+#[cfg(target_os = "linux")]
 pub fn runs(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let ended = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     !ended || threads > 1
+}
+
+/// Whether a process runs. The system reports no zombies.
+#[cfg(not(target_os = "linux"))]
+pub fn runs(pid: u32) -> bool {
+    evermoor_platform::process::info::of(pid).is_some()
 }

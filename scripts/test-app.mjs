@@ -1,0 +1,139 @@
+// Tests the application on macOS: bundles the test programs, verifies the signatures, starts the application, makes a call,
+// kills a server and looks for the outage, installs the service twice, sets launch at login, and removes everything.
+//
+// It changes the settings of this user, so it runs only on CI. `node scripts/test-app.mjs --programs FOLDER` tries the part
+// that needs neither a bundle nor a service with programs that exist, on any system.
+
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ask, npx, run } from "./lib/run/command.mjs";
+import { built, env, root } from "./lib/machine/env.mjs";
+import { hostIn, placedName } from "./lib/package/program.mjs";
+import { overlays } from "./lib/package/overlays.mjs";
+import { giveUp, say } from "./lib/run/terminal.mjs";
+
+const timeout = 60_000;
+const started = [];
+
+/** The output of a program, which must succeed. */
+function must(program, args, more = {}) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: "utf8", env: { ...env, ...more } });
+  if (status !== 0) throw new Error(`${path.basename(program)} ${args.join(" ")}: ${error?.message ?? (stderr || stdout)}`);
+  return stdout.trim();
+}
+
+/** Waits until `look` returns something. */
+async function until(what, look) {
+  const deadline = Date.now() + timeout;
+  for (;;) {
+    const found = look();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`not seen in time: ${what}`);
+    await sleep(100);
+  }
+}
+
+/** Bundles the test programs with an ad-hoc signature. Returns the application. */
+async function bundle(scratch) {
+  // The bundler modifies the program, so it gets a copy.
+  const debug = path.join(scratch, "target", "debug");
+  mkdirSync(debug, { recursive: true });
+  copyFileSync(built("debug", "evermoor-tray"), path.join(debug, "evermoor-tray"));
+  mkdirSync(path.join(root, "dist"), { recursive: true });
+  copyFileSync(built("debug", "evermoor"), path.join(root, "dist", placedName("darwin", hostIn(ask("rustc", "-vV")))));
+  const line = npx("tauri", ["bundle", "--debug", "--bundles", "app", ...overlays("darwin")], "@tauri-apps/cli");
+  const status = await run({ ...line, env: { CARGO_TARGET_DIR: path.join(scratch, "target") } });
+  if (status !== 0) throw new Error(`the bundler ended with status ${status}`);
+  return path.join(debug, "bundle", "macos", "Evermoor.app");
+}
+
+function start(program, args, more = {}) {
+  const child = spawn(program, args, { env: { ...env, ...more }, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (text) => (output += text));
+  started.push(child);
+  return { child, output: () => output };
+}
+
+/** The gateway that runs in this home: where it listens, and its process. */
+async function gateway(home) {
+  const file = path.join(home, "run", "gateway.json");
+  const read = () => existsSync(file) && JSON.parse(readFileSync(file, "utf8"));
+  return until("a gateway", read);
+}
+
+/** A call to the demo server, then a server that is killed, and its outage in the history. */
+async function tryGateway(evermoor, home, scratch) {
+  const own = { EVERMOOR_HOME: home };
+  const said = must(evermoor, ["call", "demo__echo", "text=hello"], own);
+  if (said !== "hello") throw new Error(`the demo server says ${said}`);
+
+  const server = start(built("debug", "fake-upstream"), ["127.0.0.1:0", path.join(scratch, "ledger")]);
+  const url = await until("the address of the server", () => /http:\/\/\S+/.exec(server.output())?.[0]);
+  must(evermoor, ["add", "notes", "--url", url], own);
+  const notes = () => JSON.parse(must(evermoor, ["--json", "status"], own)).upstreams.find(({ name }) => name === "notes");
+  await until("a connection to the server", () => notes()?.link?.state === "connected");
+  server.child.kill("SIGKILL");
+  const incidents = () => JSON.parse(must(evermoor, ["--json", "incidents", "notes"], own)).incidents;
+  const [incident] = await until("the outage", () => incidents().length > 0 && incidents());
+  say(`A call was answered, and the outage was recorded: ${JSON.stringify(incident).slice(0, 160)}`);
+}
+
+/** Installs the service twice, as an update does, and removes it. */
+async function tryService(evermoor, home) {
+  const own = { EVERMOOR_HOME: home };
+  const state = () => JSON.parse(spawnSync(evermoor, ["--json", "service", "status"], { encoding: "utf8", env: { ...env, ...own } }).stdout).state;
+  must(evermoor, ["service", "install"], own);
+  must(evermoor, ["service", "install"], own);
+  await until("the service runs", () => state() === "running");
+  must(evermoor, ["call", "demo__echo", "text=service"], own);
+  must(evermoor, ["service", "uninstall"], own);
+  must(evermoor, ["service", "uninstall"], own);
+  if (state() !== "notInstalled") throw new Error(`the service is ${state()}`);
+  say("The service was installed twice and removed twice.");
+}
+
+function newHome(scratch, name) {
+  const home = path.join(scratch, name);
+  mkdirSync(path.join(home, "run"), { recursive: true, mode: 0o700 });
+  writeFileSync(path.join(home, "config.toml"), '[gateway]\nlisten = "127.0.0.1:0"\n');
+  return home;
+}
+
+const scratch = mkdtempSync(path.join(tmpdir(), "evermoor-app-"));
+const given = process.argv.indexOf("--programs");
+try {
+  if (given > 0) {
+    const evermoor = path.join(process.argv[given + 1], "evermoor");
+    const home = newHome(scratch, "home");
+    start(evermoor, ["serve"], { EVERMOOR_HOME: home });
+    await gateway(home);
+    await tryGateway(evermoor, home, scratch);
+  } else {
+    if (process.platform !== "darwin" || !env.CI) throw new Error("this test changes your settings; it runs on macOS in CI only");
+    const app = await bundle(scratch);
+    say(must(path.join(root, "scripts", "verify-app.sh"), [app]));
+    const [evermoor, tray] = ["evermoor", "evermoor-tray"].map((name) => path.join(app, "Contents", "MacOS", name));
+    const home = newHome(scratch, "home");
+    const running = start(tray, ["--hidden"], { EVERMOOR_HOME: home });
+    const { pid } = await gateway(home);
+    const program = must("ps", ["-o", "comm=", "-p", String(pid)]);
+    if (program !== evermoor) throw new Error(`the gateway is ${program}`);
+    await tryGateway(evermoor, home, scratch);
+    running.child.kill();
+    must(evermoor, ["stop"], { EVERMOOR_HOME: home });
+    await tryService(evermoor, newHome(scratch, "service"));
+    must(built("debug", "login-item"), [tray]);
+    say("Launch at login was set, read back and removed.");
+  }
+} catch (error) {
+  giveUp(error.message);
+  process.exitCode = 1;
+} finally {
+  started.forEach((child) => child.kill("SIGKILL"));
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+}
