@@ -13,6 +13,8 @@ use windows_native_keyring_store::Store as System;
 #[cfg(target_os = "linux")]
 use zbus_secret_service_keyring_store::Store as System;
 
+#[cfg(target_os = "macos")]
+use super::quiet::Turn;
 use super::{KEYCHAIN_SERVICE, KeychainError, Prompting, SecretStore};
 
 /// The open keychain.
@@ -21,6 +23,10 @@ struct Native {
     #[cfg_attr(windows, expect(dead_code, reason = "the Credential Manager never prompts"))]
     manner: Prompting,
 }
+
+/// Lasts as long as one request to the keychain. Only macOS has something to keep for that time.
+#[cfg(not(target_os = "macos"))]
+struct Turn;
 
 pub(super) fn open(manner: Prompting) -> Result<Box<dyn SecretStore>, KeychainError> {
     let system = System::new().map_err(|error| KeychainError::Unavailable(innermost(&error)))?;
@@ -44,21 +50,21 @@ impl Native {
     /// Makes sure that a request without a prompt shows none. Fails on a Linux desktop if the keyring is
     /// locked, because it would look empty or prompt. The result lasts as long as the request.
     #[cfg(target_os = "linux")]
-    fn begin(&self, name: Option<&str>) -> Result<(), KeychainError> {
+    fn begin(&self, name: Option<&str>) -> Result<Turn, KeychainError> {
         match self.manner {
-            Prompting::Never => super::session::check_unlocked(name),
-            Prompting::Allowed => Ok(()),
+            Prompting::Never => super::session::check_unlocked(name).map(|()| Turn),
+            Prompting::Allowed => Ok(Turn),
         }
     }
 
     #[cfg(target_os = "macos")]
-    fn begin(&self, _: Option<&str>) -> Result<super::quiet::Turn, KeychainError> {
+    fn begin(&self, _: Option<&str>) -> Result<Turn, KeychainError> {
         Ok(super::quiet::turn(self.manner))
     }
 
     #[cfg(windows)]
-    fn begin(&self, _: Option<&str>) -> Result<(), KeychainError> {
-        Ok(())
+    fn begin(&self, _: Option<&str>) -> Result<Turn, KeychainError> {
+        Ok(Turn)
     }
 }
 

@@ -26,11 +26,12 @@ pub(super) fn unlock() -> Result<(), KeychainError> {
     match ask_to_unlock() {
         Ok(true) => check_unlocked(None),
         Ok(false) => Err(KeychainError::Declined),
-        // The desktop cannot ask: the keyring stays locked.
-        Err(error) => check_unlocked(None).map_err(|still| match still {
-            KeychainError::Unavailable(_) => KeychainError::Unavailable(error.to_string()),
-            other => other,
-        }),
+        // The desktop cannot ask: the keyring stays locked, or it cannot be reached at all.
+        Err(error) => match is_unlocked(None) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(KeychainError::Locked),
+            Err(_) => Err(KeychainError::Unavailable(error.to_string())),
+        },
     }
 }
 
