@@ -122,21 +122,18 @@ fn build() -> Result<App, Failure> {
 }
 
 fn on_event(app: &AppHandle, event: &RunEvent) {
-    match event {
-        // The last window was closed. The tray stays.
-        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
-        RunEvent::ExitRequested { code: Some(code), .. } => {
-            app.state::<RequestedExit>().requested(*code);
+    if let RunEvent::ExitRequested { code, api, .. } = event {
+        match code {
+            // The last window was closed. The tray stays.
+            None => api.prevent_exit(),
+            Some(code) => app.state::<RequestedExit>().requested(*code),
         }
-        RunEvent::Exit => {
-            // Without a gateway, the application exits before it has started.
-            if let Some(gateway) = app.try_state::<Gateway>() {
-                gateway.shut_down(quit::stops_gateway(app));
-            }
+    } else if matches!(event, RunEvent::Exit) {
+        // Without a gateway, the application exits before it has started.
+        if let Some(gateway) = app.try_state::<Gateway>() {
+            gateway.shut_down(quit::stops_gateway(app));
         }
-        event if system::is_reopened(event) && app.state::<ReopenFilter>().is_by_user() => {
-            window::open(app);
-        }
-        _ => {}
+    } else if system::is_reopened(event) && app.state::<ReopenFilter>().is_by_user() {
+        window::open(app);
     }
 }
