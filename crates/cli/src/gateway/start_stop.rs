@@ -15,7 +15,7 @@ use crate::runtime::run_async;
 use crate::terminal::{self, Progress};
 
 /// A gateway waits up to ten seconds for running calls, and then for its upstreams' programs.
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// A new gateway connects to the upstreams before it takes over.
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Another process does not report its state, so we poll its runtime file.

@@ -13,11 +13,10 @@ use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::ServiceState;
 
 use super::{StepOutcome, editors};
+use crate::gateway::start_stop::STOP_TIMEOUT;
 use crate::instance::Instance;
 use crate::runtime::run_async;
 use crate::terminal::Progress;
-
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) fn all(instance: &Instance, keep_data: bool) -> Vec<(&'static str, StepOutcome)> {
     let progress = Progress::show("Uninstalling");

@@ -5,7 +5,7 @@
 //! and the terminal show the same text.
 //!
 //! One file per page or endpoint: `activity`, `app`, `clients`, `doctor`, `editor`, `log`,
-//! `settings`, `setup`, `upstream_page`; `summary` writes the sentences. This module may use
+//! `settings`, `setup`, `upstream_page`; `headline` writes the sentences. This module may use
 //! `catalog`, `config`, `failure`, `history`, `policy` and `protocol`. `config` (for edits),
 //! `history` and `policy` use its types.
 
@@ -14,10 +14,10 @@ mod app;
 mod clients;
 mod doctor;
 mod editor;
+mod headline;
 mod log;
 mod settings;
 mod setup;
-mod summary;
 #[cfg(test)]
 mod tests;
 mod upstream_page;
@@ -35,6 +35,7 @@ pub use app::{AppStatus, RestartProgress, RestartResult};
 pub use clients::{ClientTransport, ConnectedClient};
 pub use doctor::{Check, CheckState, Checks, FixResult};
 pub use editor::{EditorStatus, VisibleCounts};
+use headline::{overall, sentence};
 pub use log::{LogLevel, LogLine, LogLines};
 pub use settings::{
     EditorChange, EditorSettings, FilterLists, FilterListsChange, Settings, SettingsChange,
@@ -44,7 +45,6 @@ pub use setup::{
     DetectedEditor, EditorServerEntry, ImportPreview, KeptServer, MovedServer, Setup, SetupPreview,
     SetupResult, SetupState,
 };
-use summary::{overall, sentence};
 pub use upstream_page::{
     CatalogEntry, CatalogListing, SelfTest, Timeline, TimelineSpan, TimelineState, ToolListing,
     TrialCallResult,

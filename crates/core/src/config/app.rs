@@ -6,7 +6,7 @@ use super::tables::{UpstreamTable, line};
 use super::transport::program;
 use super::{ConfigError, TransportConfig};
 use crate::catalog::naming::UpstreamName;
-use crate::config::size;
+use crate::config::memory_size;
 use crate::policy::app::auto_restart::{AppPolicy, RecyclePolicy, RestartPolicy};
 use crate::preset::{self, PresetSet};
 
@@ -91,7 +91,7 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<AppPolicy, Con
         }
     };
     let memory_alarm = match &table.memory_alarm {
-        Some(amount) => Some(size::parse_bytes(amount.get_ref()).ok_or_else(|| {
+        Some(amount) => Some(memory_size::parse_bytes(amount.get_ref()).ok_or_else(|| {
             let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })?),
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(pieces.title, "PiecesOS");
         assert_eq!(pieces.policy, AppPolicy::default());
         assert_eq!(pieces.policy.restart, RestartPolicy::OnCrash);
-        assert!(pieces.transport.is_local() && !pieces.transport.is_process());
+        assert!(pieces.transport.is_local() && !pieces.transport.is_stdio());
     }
 
     #[test]

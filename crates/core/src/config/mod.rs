@@ -3,22 +3,23 @@
 //! The types rule out invalid states: every upstream has a transport. An error has its line and says
 //! what to write instead.
 //!
-//! - `tables`, `lists`, `tray`: the tables of the file, as serde reads them
+//! - `tables`, `allow_deny`, `tray`: the tables of the file, as serde reads them; `defaults`: what they need not say
 //! - `transport`, `app`: the ways to reach an upstream
 //! - `edit`: edits that keep comments and layout; `migrate`: older file versions
 //! - `diff`: what a reload must stop, change and start
-//! - `redacted`: the file without secrets; `schema`: its JSON Schema; `size`: amounts of memory
+//! - `redacted`: the file without secrets; `schema`: its JSON Schema; `memory_size`: amounts of memory
 //!
 //! This module uses `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
 mod allow_deny;
 mod app;
+mod defaults;
 mod diff;
 pub mod edit;
+pub mod memory_size;
 pub mod migrate;
 pub mod redacted;
 pub mod schema;
-pub mod size;
 mod tables;
 pub(crate) mod transport;
 mod tray;
@@ -39,17 +40,14 @@ use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
 use crate::security::secret_ref::{SecretRef, Template};
+pub use defaults::{DEFAULT_HOLD, DEFAULT_LISTEN};
 pub use diff::ConfigDiff;
 use migrate::Migrations;
-pub use tables::DEFAULT_HOLD;
 pub(crate) use tables::{DurationText, duration, line};
 pub use transport::address::UpstreamUrl;
 pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
 pub use transport::program::StdioCommand;
 pub use tray::{NotificationLevel, TraySettings};
-
-/// The listen address if the configuration has none.
-pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,7 +208,7 @@ impl TransportConfig {
     }
 
     /// Whether it is a program that the gateway starts.
-    pub fn is_process(&self) -> bool {
+    pub fn is_stdio(&self) -> bool {
         match self {
             Self::Stdio(_) => true,
             Self::Http { .. } | Self::App { .. } | Self::Demo => false,

@@ -8,21 +8,17 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::allow_deny::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
+use super::defaults::{DEFAULT_CALL_TIMEOUT, DEFAULT_HOLD, DEFAULT_LISTEN};
 use super::tray::{self, TrayTable};
 use super::{
-    Config, ConfigError, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig,
-    UpstreamConfig, UpstreamUrl, app,
+    Config, ConfigError, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig, UpstreamConfig,
+    UpstreamUrl, app,
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
 use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
-
-/// How long a call may take, unless the file says otherwise.
-/// How long a call waits for an upstream that is down, unless the file says otherwise.
-pub const DEFAULT_HOLD: Duration = Duration::from_secs(25);
-const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

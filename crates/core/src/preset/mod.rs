@@ -6,13 +6,15 @@
 //! add presets or change bundled ones.
 //!
 //! - `file`: parses a preset file; `set`: all presets by name; `user`: the user's files
-//! - `probe`: an HTTP request and the expected answer; `system`: facts per OS; `version`: app
+//! - `probe`: an HTTP request and the expected answer; `process_name`: which processes are the
+//!   app; `system`: facts per OS; `version`: app
 //!   versions
 //!
 //! This module uses `config` (errors, sizes, durations) and `failure`.
 
 mod file;
 mod probe;
+mod process_name;
 mod set;
 mod system;
 mod user;
@@ -146,13 +148,6 @@ impl Preset {
             |endpoint: &PresetEndpoint| format!("http://127.0.0.1:{port}{}", endpoint.path);
         self.mcp.iter().map(address).collect()
     }
-
-    /// Whether a process with this name belongs to the app on this OS.
-    pub fn is_process(&self, os: Os, name: &str) -> bool {
-        let known =
-            |on: &PlatformSpec| on.processes.iter().any(|known| os.same_process(known, name));
-        self.on(os).is_some_and(known)
-    }
 }
 
 #[cfg(test)]
@@ -184,17 +179,5 @@ mod tests {
         );
         assert_eq!(pieces.find.ports, 39300..=39333);
         assert_eq!(pieces.memory.unwrap().alarm, 2_500_000_000);
-    }
-
-    #[test]
-    fn a_process_is_recognised_by_its_name_on_each_os() {
-        let presets = PresetSet::bundled();
-        let figma = presets.get("figma").unwrap();
-        assert!(figma.is_process(Os::MacOs, "Figma"));
-        assert!(figma.is_process(Os::Windows, "figma.EXE"));
-        assert!(!figma.is_process(Os::MacOs, "Figma Helper"));
-        assert!(!figma.is_process(Os::Linux, "Figma"));
-        let pieces = presets.get("pieces-os").unwrap();
-        assert!(pieces.is_process(Os::Linux, "os_server"));
     }
 }

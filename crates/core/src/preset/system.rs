@@ -38,16 +38,6 @@ pub struct PlatformSpec {
 }
 
 impl Os {
-    /// Whether two process names are the same. Linux cuts names after 15 bytes, and Windows ignores
-    /// case.
-    pub fn same_process(self, known: &str, seen: &str) -> bool {
-        match self {
-            Self::Windows => known.eq_ignore_ascii_case(seen),
-            Self::MacOs => known == seen,
-            Self::Linux => known == seen || seen.len() == LINUX_NAME && known.starts_with(seen),
-        }
-    }
-
     /// Expands the home folder and variables in a path. `None` if a variable is not set.
     pub fn expand(self, path: &str, env: impl Fn(&str) -> Option<String>) -> Option<String> {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
@@ -64,9 +54,6 @@ impl Os {
         }
     }
 }
-
-/// The length at which Linux cuts process names.
-const LINUX_NAME: usize = 15;
 
 fn variables(path: &str, set: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut whole = String::new();
@@ -118,12 +105,5 @@ mod tests {
         assert_eq!(expand(Os::Windows, r"%PROGRAMFILES%\x"), None);
         assert_eq!(expand(Os::Windows, "half %of a variable"), None);
         assert_eq!(Os::Linux.expand("~/x", |_| None), None);
-    }
-
-    #[test]
-    fn a_name_that_linux_cut_is_still_recognised() {
-        assert!(Os::Linux.same_process("a-very-long-program", "a-very-long-pro"));
-        assert!(!Os::Linux.same_process("a-very-long-program", "a-very"));
-        assert!(!Os::MacOs.same_process("a-very-long-program", "a-very-long-pro"));
     }
 }

@@ -7,7 +7,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Preset;
 
-use super::{AppState, Apps, finder, observe, process};
+use super::{AppState, Apps, observe, port_finder, process};
 
 #[derive(Clone)]
 pub(crate) struct App {
@@ -26,7 +26,7 @@ impl App {
         &self,
         preset: &Arc<Preset>,
     ) -> impl Stream<Item = u16> + Send + Unpin + use<> {
-        let found = self.apps.probe().map(|probe| finder::find(preset, probe));
+        let found = self.apps.probe().map(|probe| port_finder::find(preset, probe));
         let app = Arc::clone(&self.app);
         let found = stream::iter(found).flatten().filter_map(move |port| {
             let app = Arc::clone(&app);

@@ -2,14 +2,14 @@
 //!
 //! # Theory of operation
 //! An upstream with a preset is an application. Its supervisor keeps the connection, as for any
-//! upstream; its connector locates the application for each connection ([`finder`], [`App`]).
+//! upstream; its connector locates the application for each connection ([`port_finder`], [`App`]).
 //! Beside it runs an [`AppWatcher`]: it watches the process, observes its health ([`observe`],
 //! [`probe`]), tells the supervisor when the application is back, finds out why it exited
 //! ([`exit_cause`]), and restarts it ([`restart`]). Both share an [`AppState`], which people see.
 //! `evermoor_core::policy::app` decides what to do; this folder does it.
 //!
 //! # Layout
-//! - [`finder`]: finds the application; [`app`]: the application as its connector sees it
+//! - [`port_finder`]: finds the application; [`app`]: the application as its connector sees it
 //! - [`watcher`]: the task that watches it; [`state`]: what is known about it
 //! - [`observe`], [`probe`], [`process`]: its health, its HTTP probes, its process
 //! - [`exit_cause`]: why it exited; [`restart`]: restarts it
@@ -19,8 +19,8 @@
 
 mod app;
 mod exit_cause;
-pub(crate) mod finder;
 pub(crate) mod observe;
+pub(crate) mod port_finder;
 mod probe;
 mod process;
 mod restart;

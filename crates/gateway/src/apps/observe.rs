@@ -17,7 +17,7 @@ use super::probe::{ProbeClient, ProbeReply};
 use super::process::Process;
 use super::state::AppState;
 use super::watcher::AppWatcher;
-use super::{OS, finder};
+use super::{OS, port_finder};
 use crate::upstream::{LinkState, LiveConnection, UpstreamHandle};
 
 /// How long a health or version request may take.
@@ -101,7 +101,7 @@ impl Observer {
                 Observation::Serving { health, version, ready, process }
             }
             LinkState::Connecting | LinkState::Down { .. } => {
-                let found = finder::find(&self.preset, &self.probe).next().await;
+                let found = port_finder::find(&self.preset, &self.probe).next().await;
                 let health = match found {
                     Some(port) => {
                         self.app.found(port);
@@ -162,7 +162,7 @@ async fn answer(probe: &ProbeClient, port: u16, ask: &Probe) -> Option<(u16, byt
 /// Its processes, oldest first.
 pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::ProcessInfo> {
     let preset = Arc::clone(preset);
-    let mut found = info::find_by_name(move |name| preset.is_process(OS, name)).await;
+    let mut found = info::find_by_name(move |name| preset.owns_process(OS, name)).await;
     found.sort_by_key(|process| std::cmp::Reverse(process.age));
     found
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use evermoor_core::config::size;
+use evermoor_core::config::memory_size;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::samples;
 use evermoor_core::history::samples::ResourceSample;
@@ -365,7 +365,7 @@ impl AppWatcher {
             }
             MemoryAction::Recycle => self.restart(RestartReason::Memory).await,
             MemoryAction::Offer => {
-                let used = size::format_bytes(used);
+                let used = memory_size::format_bytes(used);
                 let offer = format!(
                     "{} uses {used} of memory. Restart it before it fails; no calls are lost.",
                     self.preset.title

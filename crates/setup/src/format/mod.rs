@@ -63,6 +63,16 @@ impl EntryChange {
 }
 
 impl Format {
+    /// The format with this name in `editors.toml`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "json" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            "yaml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON",

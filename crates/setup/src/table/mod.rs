@@ -89,10 +89,10 @@ fn row(row: &Tree) -> EditorSpec {
         project: text("project"),
         projects: text("projects"),
         language: match need("format").as_str() {
-            "json" => ConfigLanguage::Of(Format::Json),
-            "toml" => ConfigLanguage::Of(Format::Toml),
-            "yaml" => ConfigLanguage::Of(Format::Yaml),
-            _ => ConfigLanguage::Elisp,
+            "elisp" => ConfigLanguage::Elisp,
+            name => ConfigLanguage::Of(
+                Format::from_name(name).unwrap_or_else(|| panic!("no format is called {name}")),
+            ),
         },
         servers: ServersPath {
             path: texts("servers"),

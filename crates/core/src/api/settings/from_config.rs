@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{EditorSettings, FilterLists, Settings, UpstreamSettings};
 use crate::catalog::filter::{Filter, Pattern};
-use crate::config::size;
+use crate::config::memory_size;
 use crate::config::{Config, EditorConfig, KeepaliveConfig, Sharing, UpstreamConfig};
 use crate::policy::app::auto_restart::{RecyclePolicy, RestartPolicy};
 
@@ -57,7 +57,7 @@ fn of_upstream(upstream: &UpstreamConfig, enabled: bool) -> UpstreamSettings {
         call_timeout: duration_text(upstream.call_timeout),
         restart: restart.into(),
         recycle: recycle.into(),
-        memory_alarm: upstream.policy.memory_alarm.map(size::format_bytes),
+        memory_alarm: upstream.policy.memory_alarm.map(memory_size::format_bytes),
         trust_annotations: upstream.retry_policy.trust_annotations,
         sharing: sharing.into(),
         tools: lists(&upstream.filters.tools),

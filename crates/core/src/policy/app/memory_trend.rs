@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::config::size;
+use crate::config::memory_size;
 
 /// The memory use at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,26 +49,28 @@ impl MemoryTrend {
 
     /// One sentence: "1.8 GB, growing by 120 MB an hour; 2.5 GB in about 6 hours."
     pub fn sentence(&self, alarm: Option<u64>) -> String {
-        let now = size::format_bytes(self.now);
+        let now = memory_size::format_bytes(self.now);
         if let Some(alarm) = alarm.filter(|alarm| self.now >= *alarm) {
             return format!(
                 "{now}, above the {} at which it has failed before.",
-                size::format_bytes(alarm)
+                memory_size::format_bytes(alarm)
             );
         }
         let change = match self.per_hour {
             None => return format!("{now}."),
             Some(slope) if slope.abs() < STEADY => return format!("{now}, steady."),
             Some(slope) if slope < 0.0 => {
-                format!("shrinking by {} an hour", size::format_bytes(-slope as u64))
+                format!("shrinking by {} an hour", memory_size::format_bytes(-slope as u64))
             }
-            Some(slope) => format!("growing by {} an hour", size::format_bytes(slope as u64)),
+            Some(slope) => {
+                format!("growing by {} an hour", memory_size::format_bytes(slope as u64))
+            }
         };
         match (self.until_alarm, alarm) {
             (Some(left), Some(alarm)) => {
                 format!(
                     "{now}, {change}; {} in about {}.",
-                    size::format_bytes(alarm),
+                    memory_size::format_bytes(alarm),
                     approximate(left)
                 )
             }

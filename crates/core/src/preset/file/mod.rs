@@ -2,7 +2,7 @@
 //!
 //! As in `config.toml`, an error has its line and says what to write instead.
 //!
-//! `tables` has the tables as serde reads them, and `field` validates single values. This file turns
+//! `tables` has the tables as serde reads them, and `validate` checks single values. This file turns
 //! the tables into a preset.
 
 mod tables;

@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::super::{AppVersion, PlatformSpec};
 use super::Reader;
 use super::tables::{Ports, SystemTable};
-use crate::config::size;
+use crate::config::memory_size;
 use crate::config::{self, ConfigError, DurationText};
 
 pub(super) type Text = Spanned<String>;
@@ -78,7 +78,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn bytes(&self, amount: &Text) -> Result<u64, ConfigError> {
-        size::parse_bytes(amount.get_ref()).ok_or_else(|| {
+        memory_size::parse_bytes(amount.get_ref()).ok_or_else(|| {
             let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(self.text, amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })

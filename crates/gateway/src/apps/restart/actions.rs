@@ -20,7 +20,7 @@ use crate::apps::probe::{ProbeClient, ProbeReply};
 use crate::apps::process;
 use crate::apps::process::Process;
 use crate::apps::state::AppState;
-use crate::apps::{OS, finder, observe};
+use crate::apps::{OS, observe, port_finder};
 use crate::system::exit;
 use crate::upstream::UpstreamHandle;
 use crate::upstream::delivery::in_flight::InFlightCalls;
@@ -129,7 +129,7 @@ impl ActionRunner {
 
     async fn check_now(&self, gone: bool) -> Option<RestartEvent> {
         let leaving = self.app.leaving();
-        let mut found = finder::find(&self.preset, &self.probe);
+        let mut found = port_finder::find(&self.preset, &self.probe);
         let mut any_found = false;
         while let Some(port) = found.next().await {
             any_found = true;

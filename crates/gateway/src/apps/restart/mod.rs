@@ -25,7 +25,7 @@ use evermoor_core::policy::app::restart::{
 
 use super::process::Process;
 use super::watcher::{AppWatcher, exit_of};
-use super::{AppState, finder, observe};
+use super::{AppState, observe, port_finder};
 use crate::history::millis;
 use crate::upstream::LinkState;
 use crate::upstream::delivery::in_flight::InFlightCalls;
@@ -84,7 +84,7 @@ impl<'a> RestartDriver<'a> {
             return self.fail("Evermoor could not create an HTTP client.");
         };
         let preset = Arc::clone(&self.watcher.preset);
-        let found = finder::find(&preset, &probe).next().await;
+        let found = port_finder::find(&preset, &probe).next().await;
         if self.watcher.process.is_none() {
             self.watcher.process = match found {
                 Some(port) => Process::behind(port).await,

@@ -7,12 +7,12 @@
 //! executed is retried only if it is safe to repeat and the retry budget allows it; otherwise the
 //! answer says that the outcome is unknown. A held call ends when its caller goes away.
 //!
-//! - [`hold_limit`]: limits the calls held for one upstream
+//! - [`hold_slots`]: limits the calls held for one upstream
 //! - [`in_flight`]: counts the calls in flight on one connection
 //! - [`list_fallback`]: answers a list from the cached catalog if the upstream is slow
 //! - [`retry_budget`]: limits retries to a share of all calls
 
-mod hold_limit;
+mod hold_slots;
 pub(crate) mod in_flight;
 pub(crate) mod list_fallback;
 pub(crate) mod retry_budget;
@@ -34,7 +34,7 @@ use super::transport::connection::{CallError, CallReply, ReplyStream};
 use super::{Caller, Command, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
-use hold_limit::HoldSlot;
+use hold_slots::HoldSlot;
 use in_flight::CallGuard;
 
 /// How often a repeatable call is sent.

@@ -1,6 +1,6 @@
 //! How many calls are held, and how long a call may take.
 
-use super::hold_limit::{HoldSlot, MAX_HELD};
+use super::hold_slots::{HoldSlot, MAX_HELD};
 use super::*;
 use evermoor_core::config::Config;
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};

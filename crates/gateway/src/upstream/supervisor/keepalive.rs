@@ -56,7 +56,7 @@ impl KeepaliveProbe {
         Self {
             interval: match config.keepalive {
                 // A process that exits is noticed at once, so it is pinged only during calls.
-                config::KeepaliveConfig::Usual if config.transport.is_process() => {
+                config::KeepaliveConfig::Usual if config.transport.is_stdio() => {
                     Some(Duration::MAX)
                 }
                 config::KeepaliveConfig::Usual => Some(usual),

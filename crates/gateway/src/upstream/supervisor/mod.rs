@@ -164,7 +164,7 @@ impl<C: Connect> Supervisor<C> {
                     continue;
                 }
             };
-            let looping = self.config.transport.is_process()
+            let looping = self.config.transport.is_stdio()
                 && !is_about_secrets(failure.code)
                 && self.crashes.ended(Instant::now().into_std(), began.elapsed());
             if attempt == 0 {

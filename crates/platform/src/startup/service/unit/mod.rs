@@ -1,6 +1,10 @@
-//! The service definitions for launchd, systemd and the Task Scheduler, and the commands that manage
-//! them. Pure functions. [`task`] is the task for the Task Scheduler.
+//! The service definitions, and the commands that manage them. Pure functions.
+//!
+//! [`launchd`]: the property list of macOS; [`systemd`]: the unit of Linux; [`task`]: the task of the
+//! Windows Task Scheduler.
 
+mod launchd;
+mod systemd;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -9,7 +13,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Service;
-use crate::startup::xml::escaped;
 use crate::system::System;
 
 /// What to do with the service.
@@ -57,8 +60,8 @@ pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<Pa
 /// The definition as text.
 pub fn text(system: System, service: &Service) -> String {
     match system {
-        System::MacOs => plist(service),
-        System::Linux => systemd(service),
+        System::MacOs => launchd::text(service, &words(service)),
+        System::Linux => systemd::text(&words(service)),
         System::Windows => task::text(service, &words(service)),
     }
 }
@@ -80,84 +83,6 @@ fn words(service: &Service) -> Vec<String> {
         words.extend(["--home".to_owned(), home.to_string_lossy().into_owned()]);
     }
     words
-}
-
-fn plist(service: &Service) -> String {
-    let words = words(service);
-    let words: String =
-        words.iter().map(|word| format!("\t\t<string>{}</string>\n", escaped(word))).collect();
-    let output = escaped(&service.output.to_string_lossy());
-    format!(
-        r#"<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-	<key>Label</key>
-	<string>{LABEL}</string>
-	<key>AssociatedBundleIdentifiers</key>
-	<string>dev.evermoor.app</string>
-	<key>ProgramArguments</key>
-	<array>
-{words}	</array>
-	<key>EnvironmentVariables</key>
-	<dict>
-		<key>EVERMOOR_SUPERVISED</key>
-		<string>launchd</string>
-	</dict>
-	<key>RunAtLoad</key>
-	<true/>
-	<key>KeepAlive</key>
-	<dict>
-		<key>SuccessfulExit</key>
-		<false/>
-	</dict>
-	<key>ThrottleInterval</key>
-	<integer>10</integer>
-	<key>ProcessType</key>
-	<string>Interactive</string>
-	<key>StandardOutPath</key>
-	<string>{output}</string>
-	<key>StandardErrorPath</key>
-	<string>{output}</string>
-</dict>
-</plist>
-"#
-    )
-}
-
-fn systemd(service: &Service) -> String {
-    let words = words(service);
-    let words: Vec<String> = words.iter().map(|word| systemd_word(word)).collect();
-    let command = words.join(" ");
-    // 78: the configuration is wrong, so a restart would not help.
-    format!(
-        "[Unit]
-Description=Evermoor, one local endpoint for every MCP server
-
-[Service]
-Type=exec
-ExecStart={command}
-Environment=EVERMOOR_SUPERVISED=systemd
-Restart=on-failure
-RestartSec=2
-RestartPreventExitStatus=78
-TimeoutStopSec=30
-
-[Install]
-WantedBy=default.target
-"
-    )
-}
-
-/// Quotes a word of a command line for systemd.
-fn systemd_word(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    let escaped = word.replace('\\', r"\\").replace('"', "\\\"");
-    let escaped = escaped.replace('%', "%%").replace('$', "$$").replace('\n', r"\n");
-    format!("\"{escaped}\"")
 }
 
 /// The commands that perform an action.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { type Board, emptyBoard, next } from '../state/status'
-import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './summary'
+import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './overview'
 import { NOON, app, connected, down, editor, failure, status, upstream } from '../test_data'
 import type { AppStatus, Code, UpstreamStatus } from '../types'
 

@@ -48,7 +48,7 @@ async fn answers_at(preset: &Preset, probe: &ProbeClient, port: u16) -> bool {
     }
     if preset.find.owner {
         let Some(process) = info::listening_on(port).await else { return false };
-        if !preset.is_process(super::OS, &process.name) {
+        if !preset.owns_process(super::OS, &process.name) {
             return false;
         }
     }

@@ -1,0 +1,10 @@
+//! What holds if `config.toml` does not say otherwise.
+
+use std::time::Duration;
+
+/// The address that the gateway listens at.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
+/// How long a call waits for an upstream that is down.
+pub const DEFAULT_HOLD: Duration = Duration::from_secs(25);
+/// How long a call may take.
+pub(super) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
