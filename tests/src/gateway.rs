@@ -1,5 +1,7 @@
 //! A real `evermoor serve` process, and its control API.
 
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -53,6 +55,27 @@ impl Gateway {
             let script = format!("ulimit -n {most} && exec \"$0\" serve --home \"$1\"");
             command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
             command.env("HOME", person(home));
+        });
+        Self::started(process, home).await
+    }
+
+    /// Starts a gateway as systemd does, with the sockets that it kept: the notification socket at `manager`,
+    /// and `stored` as the first descriptor.
+    #[cfg(target_os = "linux")]
+    pub async fn start_as_service(home: &Path, manager: &Path, stored: Option<&OwnedFd>) -> Self {
+        use std::os::fd::AsRawFd as _;
+        let script = match stored {
+            Some(socket) => {
+                rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty())
+                    .expect("a descriptor can be inherited");
+                format!("exec 3<&{}; LISTEN_FDS=1 LISTEN_PID=$$", socket.as_raw_fd())
+            }
+            None => String::new(),
+        };
+        let process = Process::start(Path::new("/bin/sh"), |command| {
+            let script = format!("{script} exec \"$0\" serve --home \"$1\"");
+            command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
+            command.env("HOME", person(home)).env("NOTIFY_SOCKET", manager);
         });
         Self::started(process, home).await
     }

@@ -4,7 +4,8 @@
 //! One task alternates between two states. *Attach*: find the running gateway, or start one.
 //! *Follow*: publish every status it reports until the stream ends. If another gateway took over
 //! meanwhile, the task follows that one and reports nothing. Otherwise the gateway died: the task
-//! attaches again, with backoff between failed attempts. It never gives up.
+//! attaches again, with backoff between failed attempts. It never gives up. Meanwhile the gateway's
+//! address stays open (`listener_holder`).
 //!
 //! A gateway that runs under the system's service manager belongs to that manager. It is not
 //! replaced by a newer version, and when it ends the task waits until the manager restarts it,
@@ -28,6 +29,7 @@ use evermoor_platform::process::exit_watch::ExitWatch;
 
 use crate::control::ControlClient;
 use crate::launch::Launcher;
+use crate::listener_holder::{Attachment, ListenerHolder};
 
 /// The current state of the gateway, as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +56,17 @@ impl GatewaySupervisor {
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (publish, presence) = watch::channel(Presence::Starting);
         let retry_now = Arc::new(Notify::new());
-        let task = Task { launcher: launcher.clone(), publish, retry_now: Arc::clone(&retry_now) };
+        let (attachment, attachments) = watch::channel(Attachment::Lost);
+        match ListenerHolder::open(launcher.paths(), attachments) {
+            Ok(holder) => drop(tasks.spawn(stop.clone().run_until_cancelled_owned(holder.run()))),
+            Err(error) => tracing::warn!(%error, "the gateway's address is not kept open"),
+        }
+        let task = Task {
+            launcher: launcher.clone(),
+            publish,
+            attachment,
+            retry_now: Arc::clone(&retry_now),
+        };
         tasks.spawn(stop.run_until_cancelled_owned(task.run()));
         Self { launcher, presence, retry_now }
     }
@@ -101,6 +113,8 @@ impl GatewaySupervisor {
 struct Task {
     launcher: Launcher,
     publish: watch::Sender<Presence>,
+    /// Tells the holder of the address whether there is a gateway.
+    attachment: watch::Sender<Attachment>,
     retry_now: Arc<Notify>,
 }
 
@@ -116,16 +130,19 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Task {
     async fn run(self) {
-        let mut attempt = 0;
+        let (mut attempt, mut attachments) = (0, 0);
         loop {
             let began = Instant::now();
             let failure = match self.launcher.find_or_start().await {
                 Ok(control) => {
+                    attachments += 1;
+                    self.attachment.send_replace(Attachment::Attached(attachments));
                     let end = self.follow(&control).await;
                     if self.is_replaced(control.runtime().pid).await {
                         attempt = 0;
                         continue;
                     }
+                    self.attachment.send_replace(Attachment::Lost);
                     if end.supervised {
                         self.wait_for_service_manager().await;
                         attempt = 0;

@@ -10,6 +10,7 @@
 //! - [`api_proxy`]: forwards the dashboard's requests to the control API
 //! - [`launch`]: starts a gateway, or replaces an older one
 //! - [`gateway_supervisor`]: keeps a gateway running and reports its state
+//! - `listener_holder`: keeps its address open while no gateway runs
 //! - [`move_port`]: moves the gateway to another port
 //! - [`mcp`]: a minimal MCP client for the public endpoint; `token`: the token it uses
 //! - [`shim`]: bridges an editor's stdin and stdout to the gateway
@@ -19,6 +20,7 @@ pub mod control;
 pub mod gateway_supervisor;
 pub mod http;
 pub mod launch;
+mod listener_holder;
 pub mod mcp;
 pub mod move_port;
 pub mod shim;

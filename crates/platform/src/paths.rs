@@ -127,6 +127,16 @@ impl Paths {
         self.runtime.join("handover.sock")
     }
 
+    /// The socket on which the tray passes the address to a gateway that starts.
+    pub fn listener_holder_file(&self) -> PathBuf {
+        self.runtime.join("listener.sock")
+    }
+
+    /// The process id of the tray that waits there.
+    pub fn listener_holder_pid_file(&self) -> PathBuf {
+        self.runtime.join("listener.pid")
+    }
+
     /// The editors' tokens.
     pub fn token_file(&self) -> PathBuf {
         self.data.join("tokens.json")

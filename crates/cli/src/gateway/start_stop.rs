@@ -75,7 +75,7 @@ pub(crate) fn stop(instance: &Instance) -> Exit {
     } else {
         terminal::print_message(&"Evermoor is stopped.");
         terminal::print_note(
-            &"To start it, run `evermoor start`. An editor that uses it starts it too.",
+            &"To start it, run `evermoor start`. An editor that runs `evermoor connect` starts it too.",
         );
     }
     Exit::Ok

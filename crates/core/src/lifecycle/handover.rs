@@ -17,6 +17,9 @@
 //!   Received …     ──────▶      closes its copy of each connection
 //! ```
 //!
+//! The tray keeps the address open while no gateway runs. It sends `Copy` in place of `Ask`, receives a copy
+//! of the listening socket, and passes it to the next gateway when that one starts.
+//!
 //! Until it receives `Serving`, the predecessor can continue as before, and does so if the connection
 //! breaks or times out. The two may have different versions: unknown messages are ignored, and `Ask`
 //! has the version of this protocol. Tags and fields are a wire format and keep their spelling.
@@ -39,6 +42,8 @@ pub enum SuccessorMessage {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         acknowledges: bool,
     },
+    /// Asks for a copy of the listening socket, without taking over.
+    Copy,
     /// It has received everything it needs.
     Ready,
     /// It accepts connections.
@@ -64,6 +69,8 @@ pub enum PredecessorMessage {
     /// Carries the listening socket and the lock.
     #[serde(rename = "yours")]
     Granted,
+    /// Carries a copy of the listening socket for a program that keeps it open.
+    Copy,
     /// The files belong to the successor from now on.
     Go {
         /// The unused one-time codes of dashboard links, with the age of each in milliseconds.

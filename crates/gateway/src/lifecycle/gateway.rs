@@ -67,7 +67,7 @@ impl Gateway {
         // A killed gateway may have left its runtime file, which must not be mistaken for ours.
         let _ = std::fs::remove_file(paths.runtime_file());
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
-        let listener = bind::listen(config.gateway.listen).await?;
+        let listener = bind::listen_or_inherit(&paths, config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());
@@ -174,7 +174,7 @@ impl Gateway {
             let requested = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                requested = handover::requested(self.handover_listener.as_mut()) => requested,
+                requested = handover::requested(self.handover_listener.as_mut(), &self.listener) => requested,
                 never = self.assembly.connections.accept_from(&self.listener) => match never {},
             };
             // A stop at this moment waits until it is clear which gateway serves.

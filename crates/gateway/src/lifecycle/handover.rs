@@ -66,8 +66,12 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// The wait after an error of the handover socket.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Waits for a request; forever without a handover socket.
-pub(crate) async fn requested(handover_listener: Option<&mut HandoverListener>) -> HandoverRequest {
+/// Waits for a request to take over; forever without a handover socket. Meanwhile, sends copies of
+/// `listener` to programs that ask for one.
+pub(crate) async fn requested(
+    handover_listener: Option<&mut HandoverListener>,
+    listener: &TcpListener,
+) -> HandoverRequest {
     let Some(handover_listener) = handover_listener else { return std::future::pending().await };
     loop {
         let mut line = match handover_listener.next().await {
@@ -93,6 +97,15 @@ pub(crate) async fn requested(handover_listener: Option<&mut HandoverListener>) 
             Ok(Ok(SuccessorMessage::Ask { version, .. })) => {
                 let why = format!("version {version} uses another handover protocol");
                 let _ = send_message(&mut line.sender, &PredecessorMessage::Refused { why }).await;
+            }
+            Ok(Ok(SuccessorMessage::Copy)) => {
+                let copy = encoded(&PredecessorMessage::Copy);
+                let sent = with_timeout(line.sender.send_copy(&copy, listener)).await;
+                // macOS can close a socket in transit when its sender is gone, so wait for the end.
+                let _ = timeout(STEP_TIMEOUT, line.receiver.next()).await;
+                if let Err(error) = sent {
+                    tracing::warn!(%error, "the tray cannot keep the address open");
+                }
             }
             Ok(Ok(_) | Err(_)) | Err(_) => {
                 tracing::debug!("a gateway connected but sent no request")
@@ -191,6 +204,7 @@ async fn receive(
                 let _ = acknowledged.send(()).await;
             }
             SuccessorMessage::Ask { .. }
+            | SuccessorMessage::Copy
             | SuccessorMessage::Ready
             | SuccessorMessage::Serving
             | SuccessorMessage::Unknown => {}

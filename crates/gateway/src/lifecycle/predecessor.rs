@@ -70,6 +70,7 @@ async fn receive(
                 endpoint.sessions.inherit(session, StoredSubscriptions { resources, level });
             }
             PredecessorMessage::Welcome
+            | PredecessorMessage::Copy
             | PredecessorMessage::Refused { .. }
             | PredecessorMessage::Granted
             | PredecessorMessage::Go { .. }

@@ -69,6 +69,7 @@ impl RunningGateway {
             PredecessorMessage::Refused { why } => return Err(TakeoverError::Refused(why)),
             PredecessorMessage::Granted
             | PredecessorMessage::Go { .. }
+            | PredecessorMessage::Copy
             | PredecessorMessage::Connection { .. }
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
@@ -96,6 +97,7 @@ impl RunningGateway {
             PredecessorMessage::Refused { why } => return Err(TakeoverError::Refused(why)),
             PredecessorMessage::Welcome
             | PredecessorMessage::Go { .. }
+            | PredecessorMessage::Copy
             | PredecessorMessage::Connection { .. }
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
@@ -123,6 +125,7 @@ impl RunningGateway {
             PredecessorMessage::Refused { why } => Err(TakeoverError::Refused(why)),
             PredecessorMessage::Welcome
             | PredecessorMessage::Granted
+            | PredecessorMessage::Copy
             | PredecessorMessage::Connection { .. }
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => Err(TakeoverError::HungUp),

@@ -4,16 +4,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::PreparedFile;
-use evermoor_platform::handover::HandoverListener;
+use evermoor_platform::handover::{HandoverConnection, HandoverListener};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
+use evermoor_platform::startup::service::stored_listener;
 
 use crate::VERSION;
 use crate::server::serve_error::ServeError;
@@ -37,6 +38,47 @@ pub(crate) async fn take_lock(paths: &Paths) -> Result<InstanceLock, ServeError>
             None => sleep(LOCK_PATIENCE / 20).await,
         }
     }
+}
+
+/// How long the holder of the address may take to answer.
+const HOLDER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The socket that the last gateway listened on, if the system or the tray kept it open, with the
+/// connections that wait in it. Otherwise a new one.
+pub(crate) async fn listen_or_inherit(
+    paths: &Paths,
+    address: SocketAddr,
+) -> Result<TcpListener, ServeError> {
+    let held = match stored_listener::take() {
+        Some(listener) => Some(listener),
+        None => timeout(HOLDER_TIMEOUT, held_by_tray(paths)).await.ok().flatten(),
+    };
+    let listener = match held.and_then(|listener| usable(listener, address)) {
+        Some(listener) => {
+            tracing::info!("took the address from the program that kept it open");
+            listener
+        }
+        None => listen(address).await?,
+    };
+    stored_listener::store(&listener);
+    Ok(listener)
+}
+
+async fn held_by_tray(paths: &Paths) -> Option<std::net::TcpListener> {
+    let pid = private::read_private(&paths.listener_holder_pid_file()).ok()??;
+    let pid = std::str::from_utf8(&pid).ok()?.parse().ok()?;
+    let path = paths.listener_holder_file();
+    let mut line = HandoverConnection::connect(&path, pid).await.ok()?;
+    let packet = line.receiver.next().await.ok()??;
+    packet.into_copy().ok()
+}
+
+/// The socket, if it has the configured address. Port 0 means any.
+fn usable(listener: std::net::TcpListener, wanted: SocketAddr) -> Option<TcpListener> {
+    let address = listener.local_addr().ok()?;
+    let fits = address == wanted || (address.ip() == wanted.ip() && wanted.port() == 0);
+    listener.set_nonblocking(true).ok()?;
+    fits.then(|| TcpListener::from_std(listener).ok())?
 }
 
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {

@@ -71,6 +71,12 @@ impl HandoverSender {
 }
 
 impl HandoverPacket {
+    /// The listening socket in this packet.
+    pub fn into_copy(self) -> io::Result<TcpListener> {
+        let attachment = self.attachments.into_iter().next().ok_or(io::ErrorKind::InvalidData)?;
+        attachment.into_listener()
+    }
+
     /// The listening socket and the lock in this packet. `path` is the path of the lock file.
     pub fn into_listener(self, path: &Path) -> io::Result<(TcpListener, InstanceLock)> {
         let mut attachments = self.attachments.into_iter();

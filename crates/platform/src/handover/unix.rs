@@ -98,6 +98,11 @@ fn check_folder(folder: &Path) -> io::Result<()> {
 }
 
 impl HandoverSender {
+    /// Sends a copy of the listening socket.
+    pub async fn send_copy(&mut self, payload: &[u8], listener: &impl AsFd) -> io::Result<()> {
+        self.send_packet(payload, &[BorrowedSocketHandle(listener.as_fd())]).await
+    }
+
     /// Sends the listening socket and the lock. They stay open here until they are dropped.
     pub async fn send_listener(
         &mut self,

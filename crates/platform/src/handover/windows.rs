@@ -159,6 +159,15 @@ impl HandoverSender {
         lock: &InstanceLock,
     ) -> io::Result<()> {
         lock.release()?;
+        self.send_copy(payload, listener).await
+    }
+
+    /// Sends a copy of the listening socket.
+    pub async fn send_copy(
+        &mut self,
+        payload: &[u8],
+        listener: &impl AsRawSocket,
+    ) -> io::Result<()> {
         #[expect(unsafe_code, reason = "tokio's listener exposes its socket only as a raw handle")]
         // SAFETY: the socket is open for as long as the listener, which outlives the call.
         let socket = unsafe { BorrowedSocket::borrow_raw(listener.as_raw_socket()) };

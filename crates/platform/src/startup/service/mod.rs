@@ -3,7 +3,9 @@
 //! launchd, systemd and the Windows Task Scheduler read a file that describes the service. They
 //! restart the gateway after a failure, but not after a normal exit. The file and the commands are
 //! pure functions of the system, in [`unit`](mod@unit), and `verdict` says what the answers mean.
+//! [`stored_listener`] is the socket that systemd keeps open meanwhile.
 
+pub mod stored_listener;
 pub mod unit;
 mod verdict;
 

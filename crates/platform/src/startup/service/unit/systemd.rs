@@ -3,19 +3,23 @@
 pub(super) fn text(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let command = words.join(" ");
-    // 78: the configuration is wrong, so a restart would not help.
+    // 78: the configuration is wrong, so a restart would not help. systemd never gives up otherwise, and keeps
+    // the listening socket meanwhile, so that connections wait for the next start.
     format!(
         "[Unit]
 Description=Evermoor, one local endpoint for every MCP server
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
 ExecStart={command}
 Environment=EVERMOOR_SUPERVISED=systemd
 Restart=on-failure
-RestartSec=2
+RestartSec=500ms
 RestartPreventExitStatus=78
 TimeoutStopSec=30
+NotifyAccess=main
+FileDescriptorStoreMax=1
 
 [Install]
 WantedBy=default.target

@@ -18,15 +18,18 @@ fn systemd_gets_a_unit() {
         text,
         "[Unit]
 Description=Evermoor, one local endpoint for every MCP server
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
 ExecStart=/usr/bin/evermoor serve --takeover --background
 Environment=EVERMOOR_SUPERVISED=systemd
 Restart=on-failure
-RestartSec=2
+RestartSec=500ms
 RestartPreventExitStatus=78
 TimeoutStopSec=30
+NotifyAccess=main
+FileDescriptorStoreMax=1
 
 [Install]
 WantedBy=default.target

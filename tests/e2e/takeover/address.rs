@@ -1,0 +1,115 @@
+//! The address outlives the gateway: while none runs, connections wait for the next one.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use evermoor_client::GatewaySupervisor;
+use evermoor_client::launch::Launcher;
+use evermoor_platform::handover::HandoverConnection;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::process::spawn;
+#[cfg(target_os = "linux")]
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::gateway::{next_gateway, runtime};
+use evermoor_tests::{PATIENCE, Scene};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Asks the gateway at an address whether it is alive, over a new connection.
+async fn is_alive(address: SocketAddr) -> io::Result<bool> {
+    let mut connection = TcpStream::connect(address).await?;
+    let request = format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await?;
+    Ok(answer.starts_with("HTTP/1.1 200"))
+}
+
+fn address(home: &Path) -> SocketAddr {
+    runtime(home).origin.trim_start_matches("http://").parse().expect("an origin has an address")
+}
+
+/// Waits until the supervisor of this process keeps the address open.
+async fn until_held(paths: &Paths) {
+    let ask = async || {
+        let path = paths.listener_holder_file();
+        let mut line = HandoverConnection::connect(&path, std::process::id()).await.ok()?;
+        line.receiver.next().await.ok()??.into_copy().ok()
+    };
+    let asking = async {
+        while ask().await.is_none() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, asking).await.expect("the address is held in time");
+}
+
+#[tokio::test]
+async fn a_connection_made_while_no_gateway_runs_waits_for_the_next_one() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let (paths, address) = (Paths::find(Some(scene.home())).unwrap(), address(&scene.home()));
+    let launcher = Launcher::new(scene.evermoor(), Some(scene.home()), paths.clone());
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let _supervisor = GatewaySupervisor::start(launcher, &tasks, stop.clone());
+    until_held(&paths).await;
+    let mut pid = gateway.process.pid();
+    // Twice, because the second gateway gets its socket from the holder.
+    for _ in 0..2 {
+        spawn::kill(pid).unwrap();
+        let alive = timeout(PATIENCE, is_alive(address)).await.expect("an answer in time");
+        assert!(alive.expect("the connection is not refused"));
+        let next = next_gateway(&scene.home(), pid).await;
+        assert_eq!(next.origin, gateway.origin);
+        until_held(&paths).await;
+        pid = next.pid;
+    }
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    spawn::kill(pid).unwrap();
+    assert!(!paths.listener_holder_file().exists(), "nothing stays behind");
+    assert!(!paths.listener_holder_pid_file().exists(), "nothing stays behind");
+}
+
+/// Receives a message to the service manager, and the descriptor in it.
+#[cfg(target_os = "linux")]
+fn receive(manager: &std::os::unix::net::UnixDatagram) -> (String, Option<std::os::fd::OwnedFd>) {
+    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut bytes = [0; 200];
+    let mut parts = [io::IoSliceMut::new(&mut bytes)];
+    let received = recvmsg(manager, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC).unwrap();
+    let mut descriptors = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    let descriptor = descriptors.next().and_then(|mut descriptors| descriptors.next());
+    (String::from_utf8_lossy(&bytes[..received.bytes]).into_owned(), descriptor)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn systemd_keeps_the_socket_of_a_gateway_that_was_killed() {
+    let scene = Scene::new();
+    scene.configure("", &[]);
+    let path = scene.path("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    let mut gateway = Gateway::start_as_service(&scene.home(), &path, None).await;
+    assert_eq!(receive(&manager).0, "FDSTOREREMOVE=1\nFDNAME=listener");
+    let (message, stored) = receive(&manager);
+    assert_eq!(message, "FDSTORE=1\nFDNAME=listener");
+    let address = address(&scene.home());
+    gateway.process.kill().await;
+    let home = scene.home();
+    let starting = Gateway::start_as_service(&home, &path, stored.as_ref());
+    let (alive, next) = tokio::join!(timeout(PATIENCE, is_alive(address)), starting);
+    assert!(alive.expect("an answer in time").expect("the connection is not refused"));
+    assert_eq!(next.origin, gateway.origin);
+}
