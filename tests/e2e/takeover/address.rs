@@ -86,11 +86,12 @@ fn receive(manager: &std::os::unix::net::UnixDatagram) -> (String, Option<std::o
     let mut bytes = [0; 200];
     let mut parts = [io::IoSliceMut::new(&mut bytes)];
     let received = recvmsg(manager, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC).unwrap();
-    let mut descriptors = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
-        _ => None,
-    });
-    let descriptor = descriptors.next().and_then(|mut descriptors| descriptors.next());
+    let mut descriptor = None;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+            descriptor = descriptors.next();
+        }
+    }
     (String::from_utf8_lossy(&bytes[..received.bytes]).into_owned(), descriptor)
 }
 
