@@ -136,7 +136,9 @@ fn start(
         return Err(SpawnError::NoFolder { path: path.clone() });
     }
     let variables = environment.for_child(&spec.env);
-    let search = program::Search { folder: folder.as_deref(), variables: &variables };
+    let path = environment::get(System::HERE, &variables, "PATH").unwrap_or_default();
+    let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let search = program::Search { folder: folder.as_deref(), path: &path, variables: &variables };
     let path = program::find(System::HERE, &expand(&spec.program), &search, system::kind)?;
 
     let mut command = crate::process::spawn::command(&path);
