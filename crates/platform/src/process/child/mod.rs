@@ -27,7 +27,6 @@ pub mod exit;
 pub mod orphans;
 pub mod path;
 pub mod program;
-#[cfg(unix)]
 #[cfg(test)]
 mod tests;
 pub mod tree;
