@@ -1,4 +1,5 @@
-// npm run check:platforms: type-checks the whole workspace, including the tray, for macOS and Windows.
+// npm run check:platforms: lints the whole workspace, including the tray, for macOS and Windows, and runs the tests for
+// Windows with wine.
 
 import { buildDashboard } from "./lib/checks/dashboard.mjs";
 import { Unready } from "./lib/machine/machine.mjs";
@@ -10,6 +11,6 @@ import { choose, runSteps } from "./lib/run/steps.mjs";
 await main(async (names) => {
   if (process.platform !== "linux") throw new Unready("This check runs only on Linux. Run it on Debian 12.");
   const steps = choose([buildDashboard(), ...platformSteps({ system: process.platform, strict: true })], names);
-  await setUp({});
+  await setUp({ tools: ["cargo-nextest"] });
   return runSteps(steps, { summary: true });
 });

@@ -19,7 +19,6 @@ mod commands;
 mod control;
 mod endpoint;
 mod interop;
-#[cfg(unix)]
 mod takeover;
 mod tidy;
 #[cfg(target_os = "linux")]

@@ -15,7 +15,10 @@ use crate::PATIENCE;
 use crate::editor::Editor;
 use crate::scene::programs::Process;
 #[cfg(unix)]
-use crate::scene::programs::{built, person};
+use crate::scene::{
+    freezing::signal,
+    programs::{built, person},
+};
 
 /// A running gateway.
 pub struct Gateway {
@@ -78,6 +81,14 @@ impl Gateway {
             command.env("HOME", person(home)).env("NOTIFY_SOCKET", manager);
         });
         Self::started(process, home).await
+    }
+
+    /// Asks it to stop: with a signal, and on Windows, which has none, through the control API.
+    pub async fn ask_to_stop(&self) {
+        #[cfg(unix)]
+        signal(self.process.pid(), rustix::process::Signal::TERM);
+        #[cfg(windows)]
+        self.command(http::Method::POST, "/api/stop", &serde_json::Value::Null).await;
     }
 
     /// The gateway of a started process, once it serves.

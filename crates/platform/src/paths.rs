@@ -76,7 +76,7 @@ impl Paths {
             }
             System::Linux => {
                 let xdg = |name: &'static str, default: &str| match set(name) {
-                    Some(folder) if folder.is_absolute() => Ok(folder.join("evermoor")),
+                    Some(folder) if system.is_absolute(&folder) => Ok(folder.join("evermoor")),
                     Some(_) | None => Ok(need("HOME")?.join(default).join("evermoor")),
                 };
                 let logs = xdg("XDG_STATE_HOME", ".local/state")?;
@@ -236,6 +236,9 @@ mod tests {
         let paths = paths.unwrap();
         assert_eq!(parts(&paths.config), "/home/a/.config/evermoor/config.toml");
         assert_eq!(parts(&paths.runtime), "/run/a/evermoor");
+        let moved = [("HOME", "/home/a"), ("XDG_CONFIG_HOME", "/cfg")];
+        let moved = on(System::Linux, &moved).unwrap();
+        assert_eq!(parts(&moved.config), "/cfg/evermoor/config.toml");
         let bare = on(System::Linux, &[("HOME", "/home/a")]).unwrap();
         assert_eq!(parts(&bare.runtime), "/home/a/.local/state/evermoor/run");
     }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fullSteps, quickSteps } from "../checks/test_steps.mjs";
-import { headless } from "../checks/platforms.mjs";
+import { headless, tested } from "../checks/platforms.mjs";
 import { choose, table } from "./steps.mjs";
 
 const facts = { system: "linux", ci: undefined, warm: () => false, strict: false };
@@ -39,6 +39,29 @@ test("the tray is checked too if it was checked before, or on CI", () => {
   assert.ok(step(fullSteps({ ...facts, warm: macosOnly }), "macos").command.args.includes("--workspace"));
   assert.ok(!step(fullSteps({ ...facts, warm: macosOnly }), "windows").command.args.includes("--workspace"));
   assert.ok(step(fullSteps({ ...facts, ci: "true" }), "windows").command.args.includes("--workspace"));
+});
+
+test("the lints for other systems include the tests", () => {
+  for (const name of ["macos", "windows"]) {
+    const { command } = step(fullSteps(facts), name);
+    assert.ok(command.args.includes("clippy") && command.args.includes("--all-targets"));
+  }
+});
+
+test("the tests for Windows run on CI, in strict mode, and if they ran before", () => {
+  for (const name of ["wine-build", "wine", "installer"]) {
+    assert.match(step(fullSteps(facts), name).skip, /check:platforms/);
+    for (const more of [{ ci: "true" }, { strict: true }, { warm: (what) => what === "wine" }]) {
+      assert.equal(step(fullSteps({ ...facts, ...more }), name).skip, undefined);
+    }
+  }
+});
+
+test("the programs that the tests for Windows start are built before, with the same packages", () => {
+  const full = fullSteps({ ...facts, ci: "true" });
+  assert.ok(names(full).indexOf("wine-build") < names(full).indexOf("wine"));
+  const [build, run] = ["wine-build", "wine"].map((name) => step(full, name).command.args);
+  for (const crate of tested) assert.ok(build.includes(crate) && run.includes(crate));
 });
 
 test("other systems are checked only on Linux, and skipped with a reason elsewhere", () => {

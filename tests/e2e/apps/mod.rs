@@ -14,7 +14,6 @@ mod ending;
 mod evidence;
 pub(crate) mod fake_pieces;
 mod finding;
-#[cfg(unix)]
 mod hanging;
 mod memory;
 mod observed;

@@ -66,7 +66,6 @@ async fn an_application_that_refuses_is_asked_to_quit_and_launched() {
     );
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn an_application_that_does_not_answer_is_killed_and_launched() {
     let scene = Scene::new();

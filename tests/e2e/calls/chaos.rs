@@ -195,17 +195,10 @@ async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) ->
     faults
 }
 
-#[cfg(unix)]
 async fn freeze(upstream: &Upstream, lasts: Duration) {
     upstream.freeze();
     sleep(lasts).await;
     upstream.thaw();
-}
-
-/// Processes cannot be frozen on this system.
-#[cfg(not(unix))]
-async fn freeze(_: &Upstream, lasts: Duration) {
-    sleep(lasts).await;
 }
 
 /// The gateway's open file descriptors and memory, where the system tells.

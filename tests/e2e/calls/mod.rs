@@ -8,6 +8,5 @@
 pub(crate) mod basic;
 pub(crate) mod chaos;
 pub(crate) mod outage;
-#[cfg(unix)]
 pub(crate) mod sharing;
 pub(crate) mod shim;

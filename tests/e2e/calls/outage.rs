@@ -1,10 +1,8 @@
 //! What an editor sees of an upstream's outage: nothing.
 
 use evermoor_tests::Scene;
-#[cfg(unix)]
 use evermoor_tests::editor::wire::Wire;
 use serde_json::json;
-#[cfg(unix)]
 use std::time::Duration;
 
 #[tokio::test]
@@ -100,7 +98,6 @@ async fn a_session_survives_the_gateway() {
     assert_eq!(upstream.ledger.executions("same session"), 1);
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn an_idle_gateway_stops_at_once() {
     let scene = Scene::new();
@@ -109,9 +106,8 @@ async fn an_idle_gateway_stops_at_once() {
     gateway.until_connected("notes").await;
     let wire = Wire::to(&gateway, "/mcp/notes").initialized("2025-11-25", json!({})).await;
     let mut notifications = wire.listen(None).await;
-    let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
     let began = tokio::time::Instant::now();
-    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
+    gateway.ask_to_stop().await;
     assert!(notifications.next().await.is_none(), "a stream of news is no call");
     assert!(gateway.process.ended().await.success());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -9,13 +9,12 @@
 mod archive;
 mod doctor;
 mod documents;
-#[cfg(unix)]
 pub(crate) mod editors;
 mod entries;
 mod layout;
 mod lifecycle;
 mod logs;
-#[cfg(target_os = "linux")]
+#[cfg(not(target_os = "macos"))]
 pub(crate) mod secrets;
 mod settings;
 

@@ -1,7 +1,6 @@
 //! The page of one upstream: what it offers, a test call, and its history.
 
 use evermoor_core::api::{CatalogListing, TrialCallResult};
-#[cfg(unix)]
 use evermoor_core::api::{Timeline, TimelineSpan, TimelineState};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
@@ -76,18 +75,15 @@ async fn a_test_call_takes_the_same_path_as_an_editors_call() {
     assert_eq!(nobody.0, StatusCode::NOT_FOUND);
 }
 
-#[cfg(unix)]
 async fn spans(gateway: &Gateway) -> Vec<TimelineSpan> {
     let found = gateway.control(Method::GET, "/api/upstreams/notes/timeline").await;
     serde_json::from_value::<Timeline>(found).unwrap().spans
 }
 
-#[cfg(unix)]
 fn states(spans: &[TimelineSpan]) -> Vec<TimelineState> {
     spans.iter().map(|span| span.state).collect()
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn the_timeline_has_every_state_and_the_gaps_without_a_gateway() {
     let scene = Scene::new();
@@ -102,8 +98,7 @@ async fn the_timeline_has_every_state_and_the_gaps_without_a_gateway() {
     let seen = spans(&gateway).await;
     assert!(states(&seen).ends_with(&[Connected, Down, Connected]), "{seen:?}");
     assert_eq!((seen[0].state, seen.last().unwrap().to), (Unwatched, None));
-    let pid = rustix::process::Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap());
-    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
+    gateway.ask_to_stop().await;
     gateway.process.ended().await;
     let again = Gateway::start(&scene.home()).await;
     again.until_connected("notes").await;

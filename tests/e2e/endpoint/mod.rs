@@ -4,7 +4,6 @@
 //! - [`stateless`], [`input`]: 2026-07-28
 //! - [`sse`]: HTTP+SSE of 2024-11-05
 
-#[cfg(unix)]
 mod input;
 mod sessions;
 mod sse;

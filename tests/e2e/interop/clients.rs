@@ -4,7 +4,7 @@ use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::client_reports::{
-    Seen, TypeScript, claude, typescript_over_http, typescript_over_stdio,
+    Seen, TypeScript, typescript_over_http, typescript_over_stdio,
 };
 use evermoor_tests::peers::rmcp_client::{Handshake, rust_over_http, rust_over_stdio};
 
@@ -59,6 +59,7 @@ async fn the_rust_sdk_works_when_it_asks_for_the_newest_revision() {
 #[cfg(unix)]
 #[tokio::test]
 async fn claude_code_accepts_the_gateway_and_finds_it_healthy() {
+    use evermoor_tests::peers::client_reports::claude;
     let scene = Scene::new();
     let (_upstream, gateway) = stage(&scene).await;
     let home = scene.path("claude");

@@ -7,8 +7,8 @@ use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::handover::{HandoverConnection, HandoverListener};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, runtime, written};
+use evermoor_tests::scene::freezing;
 use evermoor_tests::scene::programs::evermoor;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 /// A process that begins a takeover and dies in the middle.
@@ -161,11 +161,10 @@ async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_
     let mut gateway = scene.gateway(&[]).await;
     gateway.until_connected("demo").await;
     let mut editor = gateway.editor("/mcp").await;
-    let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
+    freezing::freeze(gateway.process.pid());
     let mut command = evermoor(&scene.home());
     let refused = command.args(["serve", "--takeover"]).output().await.unwrap();
-    kill_process(pid, Signal::CONT).unwrap();
+    freezing::thaw(gateway.process.pid());
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(

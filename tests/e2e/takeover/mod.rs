@@ -10,6 +10,8 @@
 mod address;
 mod attempts;
 mod calls;
+// What 0.1.0 left behind on Linux.
+#[cfg(unix)]
 mod compatibility;
 mod hammer;
 mod history;

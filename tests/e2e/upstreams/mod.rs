@@ -11,7 +11,6 @@ pub(crate) mod pause;
 pub(crate) mod presets;
 pub(crate) mod reload;
 pub(crate) mod remote;
-#[cfg(unix)]
 pub(crate) mod stdio;
 #[cfg(target_os = "linux")]
 pub(crate) mod wake;

@@ -265,7 +265,6 @@ async fn a_changed_header_affects_only_its_upstream() {
     assert_eq!(since(&gateway.until_connected("files").await), before);
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn another_program_starts_only_when_the_one_before_it_is_gone() {
     use evermoor_tests::fakes::program::{Program, runs};

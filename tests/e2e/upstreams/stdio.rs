@@ -5,14 +5,8 @@ use evermoor_platform::process::spawn::kill;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::program::{Program, runs, until_gone};
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::scene::entry;
-use rustix::process::{Pid, Signal, kill_process};
+use evermoor_tests::scene::{entry, freezing};
 use serde_json::json;
-
-fn signal(pid: u32, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
-}
 
 /// A program named `notes` behind a gateway.
 async fn notes(scene: &Scene, ways: &[&str]) -> (Program, Gateway) {
@@ -92,7 +86,7 @@ async fn nothing_is_left_when_the_gateway_is_asked_to_stop() {
     gateway.until_connected("notes").await;
     let (life, kin) = (program.instance(1).await, program.kin(1).await);
     assert!(runs(life) && runs(kin));
-    signal(gateway.process.pid(), Signal::TERM);
+    gateway.ask_to_stop().await;
     assert!(gateway.process.ended().await.success());
     assert_eq!((runs(life), runs(kin)), (false, false));
 }
@@ -128,14 +122,14 @@ async fn a_frozen_program_is_replaced_together_with_its_children() {
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "before" })).await;
     let (life, kin) = (program.instance(1).await, program.kin(1).await);
-    signal(life, Signal::STOP);
+    freezing::freeze(life);
     let restart = http().post(format!("{}/api/upstreams/notes/restart", gateway.origin));
     restart.bearer_auth(&gateway.control_token).send().await.unwrap();
     editor.call("record", &json!({ "nonce": "after" })).await;
     until_gone(life).await;
     until_gone(kin).await;
     assert_eq!((program.starts(), program.ledger.executions("after")), (2, 1));
-    signal(gateway.process.pid(), Signal::TERM);
+    gateway.ask_to_stop().await;
     gateway.process.ended().await;
     assert!(!runs(program.kin(2).await));
 }
@@ -190,8 +184,11 @@ async fn a_missing_program_is_named_in_the_status_and_in_answers() {
 #[tokio::test]
 async fn a_program_that_keeps_exiting_is_restarted_with_backoff() {
     let scene = Scene::new();
-    let script = "echo 'Error: no key' >&2; exit 3".to_owned();
-    let failing = entry::program("notes", "sh".as_ref(), &["-c".to_owned(), script]);
+    let (shell, script) = match cfg!(windows) {
+        true => ("cmd", ["/c", "echo Error: no key>&2&exit 3"]),
+        false => ("sh", ["-c", "echo 'Error: no key' >&2; exit 3"]),
+    };
+    let failing = entry::program("notes", shell.as_ref(), &script.map(str::to_owned));
     let gateway = scene.gateway_of("", &failing).await;
     let looping = gateway
         .until("notes", |upstream| {

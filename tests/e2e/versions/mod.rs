@@ -6,17 +6,10 @@
 //! - [`matrix`]: every version with every other
 //! - [`fixture`]: what the tests share
 
-#[cfg(unix)]
 mod content;
-#[cfg(unix)]
 mod fixture;
-#[cfg(unix)]
 mod input;
-#[cfg(target_os = "linux")]
 mod matrix;
-#[cfg(unix)]
 mod session_editor;
-#[cfg(unix)]
 mod stateless_editor;
-#[cfg(unix)]
 mod tasks;

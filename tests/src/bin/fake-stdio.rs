@@ -191,8 +191,17 @@ impl Fake {
         let runtime = runtime.expect("a runtime can be made");
         let _runtime = runtime.enter();
         #[expect(clippy::disallowed_methods, reason = "it must be in our group, as real kin is")]
-        let kin =
-            tokio::process::Command::new("sleep").arg("3600").spawn().expect("sleep is there");
+        let mut kin = if cfg!(windows) {
+            let mut ping = tokio::process::Command::new("ping");
+            // What it prints is not for the gateway.
+            ping.args(["-n", "3600", "127.0.0.1"]).stdout(std::process::Stdio::null());
+            ping
+        } else {
+            let mut sleep = tokio::process::Command::new("sleep");
+            sleep.arg("3600");
+            sleep
+        };
+        let kin = kin.spawn().expect("it is on every system");
         note(&self.ledger.path().with_extension("kin"), kin.id().expect("it runs"));
         kin
     }

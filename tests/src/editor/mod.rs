@@ -41,7 +41,7 @@ pub struct Editor {
 
 enum Wire {
     Http { client: reqwest::Client, url: String, token: String, session: Option<String> },
-    Shim { process: Process, input: ChildStdin },
+    Shim { process: Box<Process>, input: ChildStdin },
 }
 
 impl Editor {
@@ -56,7 +56,7 @@ impl Editor {
             command.arg("connect").args(upstream).arg("--home").arg(home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");
-        Self::initialized(Wire::Shim { process, input }).await
+        Self::initialized(Wire::Shim { process: Box::new(process), input }).await
     }
 
     /// The same editor, with a new connection for each call.

@@ -37,15 +37,40 @@ impl Drop for Folder {
             std::thread::sleep(LOOK_AGAIN);
             left = processes(self.path());
         }
-        let removed = self.0.take().map(TempDir::close);
+        let removed = self.remove();
         if !std::thread::panicking() {
             assert!(left.is_empty(), "processes {left:?} of the test do not end");
-            assert!(matches!(removed, Some(Ok(()))), "the folder of the test stays: {removed:?}");
+            assert!(removed.is_ok(), "the folder of the test stays: {removed:?}");
         }
     }
 }
 
+impl Folder {
+    /// Removes the folder. Windows refuses this for a moment after a process that used it has ended.
+    fn remove(&mut self) -> std::io::Result<()> {
+        let began = Instant::now();
+        let Some(folder) = self.0.take().map(TempDir::keep) else { return Ok(()) };
+        loop {
+            match std::fs::remove_dir_all(&folder) {
+                Err(_) if cfg!(windows) && began.elapsed() < PATIENCE => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                removed => return removed,
+            }
+        }
+    }
+}
+
+/// The gateways whose home is in this folder. Windows does not tell the command lines of processes.
+#[cfg(windows)]
+fn processes(folder: &Path) -> Vec<u32> {
+    let homes = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let gateways = homes.filter_map(|home| crate::gateway::found(&home.path()));
+    gateways.map(|gateway| gateway.pid).filter(|pid| crate::fakes::program::runs(*pid)).collect()
+}
+
 /// The processes whose command line or environment names this folder, where the system tells.
+#[cfg(unix)]
 fn processes(folder: &Path) -> Vec<u32> {
     let wanted = folder.as_os_str().as_encoded_bytes();
     let names = |pid: &u32, what: &str| {
@@ -60,6 +85,9 @@ fn processes(folder: &Path) -> Vec<u32> {
 
 /// All processes, where the system lists them.
 pub(crate) fn all() -> Vec<u32> {
+    if cfg!(windows) {
+        return Vec::new();
+    }
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     listed.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }

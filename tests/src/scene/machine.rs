@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::PATIENCE;
 use crate::scene::Scene;
-use crate::scene::programs::{built, command};
+use crate::scene::programs::{built, command, home_variables};
 
 /// The home folder with the editors' files.
 pub struct Machine {
@@ -39,9 +39,17 @@ impl Machine {
     }
 
     /// Installs a program under a name.
+    #[cfg(unix)]
     pub fn install(&self, name: &str, program: &Path) {
         let link = self.programs.join(name);
         std::os::unix::fs::symlink(program, link).expect("a link can be made");
+    }
+
+    /// Installs a program under a name. Windows allows links only to administrators.
+    #[cfg(windows)]
+    pub fn install(&self, name: &str, program: &Path) {
+        let copy = self.programs.join(name).with_extension("exe");
+        std::fs::copy(program, copy).expect("a file can be copied");
     }
 
     /// Every file of the person and the project.
@@ -55,8 +63,17 @@ impl Machine {
     /// A program, run as this person.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = command(program);
-        let path = format!("{}:/usr/bin:/bin", self.programs.display());
-        command.env("HOME", &self.home).env("PATH", path).env("TMPDIR", &self.temporary);
+        let system: &[&str] = match cfg!(windows) {
+            true => &[r"C:\Windows\System32"],
+            false => &["/usr/bin", "/bin"],
+        };
+        let path = system.iter().map(PathBuf::from);
+        let path = std::iter::once(self.programs.clone()).chain(path);
+        let path = std::env::join_paths(path).expect("no folder has a separator in its name");
+        command.envs(home_variables(&self.home)).env("PATH", path);
+        for name in ["TMPDIR", "TEMP", "TMP"] {
+            command.env(name, &self.temporary);
+        }
         command.current_dir(&self.project);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         command

@@ -4,6 +4,7 @@
 //!   runs the tests
 //! - [`folder`]: the temporary folder, which kills its processes on drop
 //! - [`entry`]: upstream entries for `config.toml`
+//! - [`freezing`]: freezes and resumes processes
 //! - [`machine`]: a home folder with editors in it
 //! - [`small_disk`]: a gateway on a disk that a test can fill
 //! - [`wait`]: waiting for files and processes
@@ -13,7 +14,7 @@
 
 pub mod entry;
 pub mod folder;
-#[cfg(unix)]
+pub mod freezing;
 pub mod machine;
 pub mod programs;
 #[cfg(target_os = "linux")]
@@ -47,6 +48,13 @@ impl Scene {
     /// Evermoor's home in this scene.
     pub fn home(&self) -> PathBuf {
         self.path("home")
+    }
+
+    /// The `evermoor` for code under test that runs in the test process and starts gateways. They
+    /// inherit the environment of the tests.
+    #[cfg(windows)]
+    pub fn evermoor(&self) -> PathBuf {
+        crate::scene::programs::built("evermoor")
     }
 
     /// An `evermoor` without the environment of the tests, for code under test that runs in the

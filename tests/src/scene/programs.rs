@@ -53,13 +53,29 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// Removes the environment of the tests from a command.
 pub(crate) fn isolate(command: &mut Command) {
     command.env_clear().env("HOME", NO_HOME).env("DBUS_SESSION_BUS_ADDRESS", NO_BUS);
-    command.envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)));
+    let kept = |name: &OsStr| match cfg!(windows) {
+        true => KEPT.iter().any(|kept| name.eq_ignore_ascii_case(kept)),
+        false => KEPT.iter().any(|kept| name == *kept),
+    };
+    command.envs(std::env::vars_os().filter(|(name, _)| kept(name)));
+}
+
+/// The variables that name the home folder of a person.
+pub fn home_variables(person: &Path) -> Vec<(&'static str, PathBuf)> {
+    match cfg!(windows) {
+        true => vec![
+            ("USERPROFILE", person.to_owned()),
+            ("APPDATA", person.join("AppData/Roaming")),
+            ("LOCALAPPDATA", person.join("AppData/Local")),
+        ],
+        false => vec![("HOME", person.to_owned())],
+    }
 }
 
 /// `evermoor`, run as the person whose Evermoor is in `home`.
 pub fn evermoor(home: &Path) -> Command {
     let mut command = command(built("evermoor"));
-    command.env("EVERMOOR_HOME", home).env("HOME", person(home)).kill_on_drop(true);
+    command.env("EVERMOOR_HOME", home).envs(home_variables(&person(home))).kill_on_drop(true);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -44,7 +44,15 @@ impl InstanceLock {
     /// Releases the lock so that another process can take it.
     #[cfg(windows)]
     pub(crate) fn release(&self) -> io::Result<()> {
-        self.file.unlock()
+        use windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION;
+        match self.file.unlock() {
+            // The standard library unlocks until nothing is locked. Windows reports that in a way it
+            // expects, Wine with this error.
+            Err(error) if error.raw_os_error() == Some(ERROR_LOCK_VIOLATION.cast_signed()) => {
+                Ok(())
+            }
+            released => released,
+        }
     }
 
     /// Takes the lock again after a handover that failed.

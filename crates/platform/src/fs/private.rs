@@ -186,24 +186,22 @@ fn check_owner(_: &Path, _: &fs::Metadata) -> Result<(), UnsafeFile> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn entries(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
 
     #[test]
-    fn a_private_file_is_read_back_and_closed_to_other_users() {
+    fn a_private_file_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/secret");
         write_private(&path, b"one").unwrap();
         write_private(&path, b"two").unwrap();
         assert_eq!(read_private(&path).unwrap().unwrap(), b"two");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(
-            fs::read_dir(path.parent().unwrap()).unwrap().count(),
-            1,
-            "nothing is left behind"
-        );
+        assert_eq!(entries(path.parent().unwrap()), 1, "nothing is left behind");
     }
 
     #[test]
@@ -213,40 +211,72 @@ mod tests {
         write_private(&path, b"one").unwrap();
         drop(prepare_private(&path, b"two").unwrap());
         assert_eq!(read_private(&path).unwrap().unwrap(), b"one");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(entries(folder.path()), 1);
         prepare_private(&path, b"three").unwrap().put().unwrap();
         assert_eq!(read_private(&path).unwrap().unwrap(), b"three");
     }
 
     #[test]
-    fn an_existing_file_is_closed_to_other_users_and_keeps_its_content() {
+    fn an_existing_file_keeps_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/file");
         create_private(&path).unwrap();
         fs::write(&path, b"content").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         create_private(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read(&path).unwrap(), b"content");
     }
 
     #[test]
-    fn a_secret_that_other_users_can_read_is_refused_and_the_error_says_what_to_do() {
+    fn a_folder_is_refused_and_a_missing_file_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
-        write_private(&path, b"x").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        let error = read_private(&path).unwrap_err();
-        assert!(error.to_string().contains("chmod 600"), "{error}");
+        assert!(matches!(read_private(folder.path()), Err(UnsafeFile::NotPlain { .. })));
+        assert!(read_private(&folder.path().join("none")).unwrap().is_none());
+        assert!(is_writable_folder(folder.path()));
+        assert!(!is_writable_folder(&folder.path().join("none")));
+        assert_eq!(entries(folder.path()), 0);
     }
 
-    #[test]
-    fn a_link_is_refused_and_a_missing_file_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
-        write_private(&target, b"x").unwrap();
-        symlink(&target, &link).unwrap();
-        assert!(matches!(read_private(&link), Err(UnsafeFile::NotPlain { .. })));
-        assert!(read_private(&folder.path().join("none")).unwrap().is_none());
+    #[cfg(unix)]
+    mod modes {
+        use super::*;
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        fn mode(path: &Path) -> u32 {
+            fs::metadata(path).unwrap().permissions().mode() & 0o777
+        }
+
+        fn open_to_all(path: &Path) {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+
+        #[test]
+        fn files_and_folders_are_closed_to_other_users() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("deep/secret");
+            write_private(&path, b"one").unwrap();
+            assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+            open_to_all(&path);
+            create_private(&path).unwrap();
+            assert_eq!(mode(&path), 0o600);
+        }
+
+        #[test]
+        fn a_secret_that_other_users_can_read_is_refused_and_the_error_says_what_to_do() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("secret");
+            write_private(&path, b"x").unwrap();
+            open_to_all(&path);
+            let error = read_private(&path).unwrap_err();
+            assert!(error.to_string().contains("chmod 600"), "{error}");
+        }
+
+        #[test]
+        fn a_link_is_refused() {
+            let folder = tempfile::tempdir().unwrap();
+            let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+            write_private(&target, b"x").unwrap();
+            symlink(&target, &link).unwrap();
+            assert!(matches!(read_private(&link), Err(UnsafeFile::NotPlain { .. })));
+        }
     }
 }

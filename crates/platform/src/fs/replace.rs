@@ -147,17 +147,18 @@ fn sync_folder(folder: &Path) {
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) {}
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().expect("a temporary folder")
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_and_modes_stay_and_no_temporary_file_is_left() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
         let folder = folder();
         let (real, link) =
             (folder.path().join("dotfiles/real.json"), folder.path().join("link.json"));
@@ -174,8 +175,10 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("dotfiles")).unwrap().count(), 1);
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_target_of_a_dangling_link_is_created() {
+        use std::os::unix::fs::symlink;
         let folder = folder();
         let link = folder.path().join("link.json");
         symlink("deep/real.json", &link).unwrap();
@@ -195,7 +198,9 @@ mod tests {
         ));
         assert!(matches!(replace(&path, None, Some(b"new")), Err(ReplaceError::Changed { .. })));
         assert!(matches!(replace(&path, Some(b"old"), None), Err(ReplaceError::Changed { .. })));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
         assert!(matches!(
             replace(&path, Some(b"theirs"), Some(b"new")),
             Err(ReplaceError::NotWritable { .. })
@@ -206,12 +211,27 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_private_to_its_owner() {
+    fn a_file_is_created_replaced_and_removed() {
         let folder = folder();
         let path = folder.path().join("a/b/file");
+        assert_eq!(missing_folders(&path), [folder.path().join("a"), folder.path().join("a/b")]);
+        assert_eq!(content(&path).unwrap(), None);
+        replace(&path, None, Some(b"new")).unwrap();
+        assert!(missing_folders(&path).is_empty());
+        replace(&path, Some(b"new"), Some(b"newer")).unwrap();
+        assert_eq!(content(&path).unwrap().as_deref(), Some(&b"newer"[..]));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        replace(&path, Some(b"newer"), None).unwrap();
+        assert!(!path.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_private_to_its_owner() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = folder();
+        let path = folder.path().join("file");
         replace(&path, None, Some(b"new")).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        replace(&path, Some(b"new"), None).unwrap();
-        assert!(!path.exists());
     }
 }

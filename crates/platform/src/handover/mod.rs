@@ -107,12 +107,10 @@ fn read_header([a, b, c, d, attachments]: [u8; HEADER]) -> io::Result<(usize, us
     Ok((length, attachments))
 }
 
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};
-    use std::os::unix::fs::PermissionsExt as _;
 
     /// Both ends of a connection, and the folder of its socket.
     async fn connected() -> (tempfile::TempDir, HandoverConnection, HandoverConnection) {
@@ -186,8 +184,10 @@ mod tests {
         assert_eq!(read_header(header(b"four", 2).unwrap()).unwrap(), (4, 2));
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn the_socket_is_closed_to_other_users() {
+        use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/stand");
         let _stand = HandoverListener::open(&path).unwrap();
@@ -195,8 +195,10 @@ mod tests {
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_folder_that_other_users_may_enter_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let open = folder.path().join("open");
         std::fs::create_dir(&open).unwrap();
@@ -205,6 +207,19 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
+    #[cfg(windows)]
+    #[tokio::test]
+    async fn a_pipe_of_another_process_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/stand");
+        let mut stand = HandoverListener::open(&path).unwrap();
+        assert!(HandoverConnection::connect(&path, std::process::id() + 1).await.is_err());
+        let (here, there) =
+            tokio::join!(stand.next(), HandoverConnection::connect(&path, std::process::id()));
+        assert!(here.is_ok() && there.is_ok());
+    }
+
+    #[cfg(unix)]
     #[tokio::test]
     async fn the_socket_of_a_killed_gateway_is_replaced() {
         let folder = tempfile::tempdir().unwrap();

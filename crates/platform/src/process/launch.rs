@@ -49,39 +49,51 @@ fn variables(
     kept.chain(desktop).collect()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::spawn::script;
     use crate::system::System;
     use std::ffi::OsStr;
 
-    fn environment(given: &[(&str, &str)]) -> ChildEnvironment {
+    fn environment(system: System, given: &[(&str, &str)]) -> ChildEnvironment {
         let given = given.iter().map(|(name, value)| (name.into(), value.into()));
-        ChildEnvironment::new(System::HERE, given, OsStr::new("/usr/bin:/bin"), "7.7.7")
+        ChildEnvironment::new(system, given, OsStr::new("/usr/bin:/bin"), "7.7.7")
     }
 
     #[test]
     fn an_application_gets_desktop_variables_and_no_secrets() {
         let ours = [("DISPLAY", ":0"), ("GITHUB_TOKEN", "secret"), ("EVERMOOR_HOME", "/x")];
         let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
-        let found = variables(&environment(&[("HOME", "/home/a")]), ours);
+        let found = variables(&environment(System::Linux, &[("HOME", "/home/a")]), ours);
         let names: Vec<&str> = found.iter().filter_map(|(name, _)| name.to_str()).collect();
         assert_eq!(names, ["HOME", "PATH", "DISPLAY"]);
     }
 
+    #[cfg(unix)]
     #[tokio::test]
-    async fn an_application_has_its_own_session_and_reports_its_exit_code() {
-        let home = environment(&[("HOME", "/")]);
+    async fn an_application_has_its_own_session() {
+        let home = environment(System::HERE, &[("HOME", "/")]);
         let mut child = start("sleep", &["600".to_owned()], &home).unwrap();
         assert!(crate::process::spawn::leads_its_session(child.id().unwrap()));
         child.kill().await.unwrap();
-        let args = ["-c", "exit 5"].map(str::to_owned);
-        let mut child = start("sh", &args, &home).unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_application_starts_in_the_home_folder_and_reports_its_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().to_str().unwrap();
+        // Windows needs the folder of its system.
+        let root = std::env::var("SYSTEMROOT").unwrap_or_default();
+        let given = [("HOME", home), ("USERPROFILE", home), ("SYSTEMROOT", &root)];
+        let (shell, args) = script("echo > here; exit 5", "echo x>here&exit 5");
+        let mut child = start(shell, &args, &environment(System::HERE, &given)).unwrap();
         assert_eq!(child.wait().await.unwrap().code(), Some(5));
+        assert!(folder.path().join("here").exists());
     }
 
     #[test]
     fn a_missing_program_is_an_error() {
-        assert!(start("no such program", &[], &environment(&[])).is_err());
+        assert!(start("no such program", &[], &environment(System::HERE, &[])).is_err());
     }
 }

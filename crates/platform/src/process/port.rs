@@ -1,7 +1,7 @@
 //! Finds the process that listens on a port.
 //!
-//! When the port of the endpoint is taken, the error names the process that has it. Each system has
-//! its own tool; pure functions parse the output, tested on every system.
+//! When the port of the endpoint is taken, the error names the process that has it. Linux has a file,
+//! macOS a tool and Windows a table; pure functions read them, tested on every system.
 
 use crate::system::System;
 
@@ -23,12 +23,7 @@ pub async fn owner(port: u16) -> Option<PortOwner> {
             let output = run("lsof", &["-nP", &filter, "-sTCP:LISTEN", "-Fpc"]).await?;
             read_lsof(&output)
         }
-        System::Windows => {
-            let pid = read_netstat(&run("netstat", &["-ano", "-p", "TCP"]).await?, port)?;
-            let filter = format!("PID eq {pid}");
-            let output = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
-            Some(PortOwner { pid, name: output.as_deref().and_then(read_tasklist) })
-        }
+        System::Windows => windows::owner(port),
     }
 }
 
@@ -44,27 +39,14 @@ fn read_lsof(output: &str) -> Option<PortOwner> {
     Some(PortOwner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
 }
 
-/// `netstat -ano`: protocol, local address, foreign address, state, pid. The name of
-/// the state is localized, so a listener is recognized by its foreign port 0.
-fn read_netstat(output: &str, port: u16) -> Option<u32> {
-    let ends = format!(":{port}");
-    output.lines().find_map(|line| {
-        let columns: Vec<&str> = line.split_whitespace().collect();
-        match columns.as_slice() {
-            ["TCP", local, foreign, .., pid]
-                if local.ends_with(&ends) && foreign.ends_with(":0") =>
-            {
-                pid.parse().ok()
-            }
-            _ => None,
-        }
-    })
-}
-
-/// `tasklist /FO CSV`: the first column is the name of the program.
-fn read_tasklist(output: &str) -> Option<String> {
-    let name = output.trim().strip_prefix('"')?.split('"').next()?;
-    Some(name.to_owned())
+/// Windows has a port in the first two bytes of a number, in network byte order; the others mean nothing.
+#[cfg_attr(
+    not(any(windows, test)),
+    expect(dead_code, reason = "used on one system, tested on all")
+)]
+fn port_of(number: u32) -> u16 {
+    let [first, second, _, _] = number.to_le_bytes();
+    u16::from_be_bytes([first, second])
 }
 
 /// `/proc/net/tcp`: the inode of the socket that listens (state 0A) on the port.
@@ -115,6 +97,64 @@ mod linux {
     }
 }
 
+#[cfg(windows)]
+mod windows {
+    use std::mem::size_of;
+    use std::ptr::null_mut;
+
+    use windows_sys::Win32::NetworkManagement::IpHelper::{
+        GetExtendedTcpTable, MIB_TCP6ROW_OWNER_PID, MIB_TCPROW_OWNER_PID,
+        TCP_TABLE_OWNER_PID_LISTENER,
+    };
+    use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_INET6};
+
+    use super::PortOwner;
+
+    pub(super) fn owner(port: u16) -> Option<PortOwner> {
+        let ipv4 = rows::<MIB_TCPROW_OWNER_PID>(AF_INET);
+        let ipv4 = ipv4.iter().map(|row| (row.dwLocalPort, row.dwOwningPid));
+        let ipv6 = rows::<MIB_TCP6ROW_OWNER_PID>(AF_INET6);
+        let ipv6 = ipv6.iter().map(|row| (row.dwLocalPort, row.dwOwningPid));
+        // Without an owner, the id is 0.
+        let wanted = |(local, pid): &(u32, u32)| super::port_of(*local) == port && *pid != 0;
+        let (_, pid) = ipv4.chain(ipv6).find(wanted)?;
+        Some(PortOwner { pid, name: crate::process::info::of(pid).map(|process| process.name) })
+    }
+
+    /// The rows of the table of listening sockets: a count, then the rows.
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    fn rows<Row: Copy>(family: u16) -> Vec<Row> {
+        let mut size = 0;
+        let mut table: Vec<u32> = Vec::new();
+        // The table can grow between two calls.
+        for _ in 0..5 {
+            table.resize(usize::try_from(size).unwrap_or(0).div_ceil(size_of::<u32>()), 0);
+            let place = if table.is_empty() { null_mut() } else { table.as_mut_ptr().cast() };
+            // SAFETY: the buffer has at least the given size.
+            let result = unsafe {
+                let listeners = TCP_TABLE_OWNER_PID_LISTENER;
+                GetExtendedTcpTable(place, &raw mut size, 0, u32::from(family), listeners, 0)
+            };
+            if result == 0 && !table.is_empty() {
+                break;
+            }
+        }
+        let Some((count, words)) = table.split_first() else { return Vec::new() };
+        let count = usize::try_from(*count).unwrap_or(0);
+        let each = size_of::<Row>() / size_of::<u32>();
+        let rows = words.chunks_exact(each).take(count);
+        // SAFETY: a row consists of 32-bit numbers and bytes, and the chunk has its size and alignment.
+        rows.map(|row| unsafe { row.as_ptr().cast::<Row>().read() }).collect()
+    }
+}
+
+#[cfg(not(windows))]
+mod windows {
+    pub(super) fn owner(_: u16) -> Option<super::PortOwner> {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,17 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn netstat_and_tasklist_are_parsed() {
-        let output = "\n  Proto  Local Address   Foreign Address  State        PID\n  \
-                    TCP    127.0.0.1:74200 0.0.0.0:0        LISTENING    1\n  \
-                    TCP    127.0.0.1:7420  127.0.0.1:50000  ESTABLISHED  2\n  \
-                    TCP    127.0.0.1:7420  0.0.0.0:0        ABHÖREN      812\n";
-        assert_eq!(read_netstat(output, 7420), Some(812));
-        assert_eq!(
-            read_tasklist("\"node.exe\",\"812\",\"Console\"\r\n").as_deref(),
-            Some("node.exe")
-        );
-        assert_eq!(read_tasklist("INFO: No tasks are running"), None);
+    fn a_port_in_network_byte_order_is_read() {
+        let [first, second] = 7420_u16.to_be_bytes();
+        assert_eq!(port_of(u32::from_le_bytes([first, second, 0, 0])), 7420);
+        assert_eq!(port_of(u32::from_le_bytes([first, second, 0xcd, 0xab])), 7420);
     }
 
     #[test]
@@ -149,11 +182,11 @@ mod tests {
         assert_eq!(read_proc_tcp(output, 7421), None);
     }
 
-    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_port_of_this_process_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let owner = owner(listener.local_addr().unwrap().port()).await.unwrap();
         assert_eq!(owner.pid, std::process::id());
+        assert!(owner.name.is_some());
     }
 }

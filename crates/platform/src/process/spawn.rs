@@ -138,18 +138,44 @@ pub(crate) fn leads_its_session(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::getsid(Some(pid)) == Ok(pid))
 }
 
-#[cfg(all(test, unix))]
+/// The program and the arguments that run a script in the shell of this system. The one for Windows
+/// must not contain quotes; `!name!` is the value of a variable.
+#[cfg(test)]
+pub(crate) fn script(unix: &str, windows: &str) -> (&'static str, Vec<String>) {
+    let owned = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
+    match cfg!(windows) {
+        true => ("cmd", owned(&["/v:on", "/c", windows])),
+        false => ("sh", owned(&["-c", unix])),
+    }
+}
+
+/// A script that runs a second process until its input is closed, and on Unix for ten minutes. That one
+/// prints a line when it runs.
+#[cfg(test)]
+pub(crate) fn with_grandchild() -> (&'static str, Vec<String>) {
+    script("sh -c 'echo started; exec sleep 600'; true", "cmd /c echo started^& set /p x=")
+}
+
+/// One process that runs for ten minutes.
+#[cfg(test)]
+pub(crate) fn endless() -> (&'static str, Vec<String>) {
+    let owned = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
+    match cfg!(windows) {
+        true => ("ping", owned(&["-n", "600", "127.0.0.1"])),
+        false => ("sleep", owned(&["600"])),
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn killing_a_group_kills_grandchildren_too() {
-        let mut child = command("sh")
-            .args(["-c", "sleep 600 & echo started; wait"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let (shell, args) = with_grandchild();
+        let mut child = command(shell).args(args).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(output.next_line().await.unwrap().as_deref(), Some("started"));
         kill_group(child.id().unwrap()).unwrap();
@@ -159,13 +185,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_detached_program_has_its_own_session_and_writes_to_the_log() {
+    async fn a_process_is_killed() {
+        let (shell, args) = script("echo ready; exec sleep 600", "echo ready& set /p x=");
+        let mut child =
+            command(shell).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(output.next_line().await.unwrap().as_deref(), Some("ready"));
+        kill(child.id().unwrap()).unwrap();
+        assert!(!child.wait().await.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn a_detached_program_writes_to_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("logs/x.log");
-        let args = ["-c", "echo started; exec sleep 600"].map(OsStr::new);
-        let mut child = start_detached(Path::new("/bin/sh"), &args, &log).unwrap();
+        let (shell, args) = script("echo started; exec sleep 600", "echo started");
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        let mut child = start_detached(Path::new(shell), &args, &log).unwrap();
+        #[cfg(unix)]
         assert!(leads_its_session(child.id().unwrap()));
-        while std::fs::read_to_string(&log).unwrap() != "started\n" {
+        while std::fs::read_to_string(&log).unwrap().trim_end() != "started" {
             tokio::task::yield_now().await;
         }
         child.kill().await.unwrap();

@@ -124,12 +124,14 @@ mod tests {
     fn the_whole_bundle_moves_to_applications_without_the_mark_of_a_download() {
         let relocation = Relocation::of(System::MacOs, Path::new(IMAGE)).unwrap();
         let (program, args) = relocation.copy_command();
+        // A path that is joined on Windows has a backslash.
+        let joined = |args: Vec<String>| args.join(" ").replace('\\', "/");
         assert_eq!(program, "ditto");
         assert_eq!(
-            args,
-            ["--noqtn", "/Volumes/Evermoor/Evermoor.app", "/Applications/Evermoor.app"]
+            joined(args),
+            "--noqtn /Volumes/Evermoor/Evermoor.app /Applications/Evermoor.app"
         );
-        assert_eq!(relocation.open_command().1, ["-n", "/Applications/Evermoor.app"]);
+        assert_eq!(joined(relocation.open_command().1), "-n /Applications/Evermoor.app");
     }
 
     #[test]

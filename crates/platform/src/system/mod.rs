@@ -10,6 +10,8 @@
 pub mod browser;
 pub mod machine;
 
+use std::path::Path;
+
 /// An operating system that Evermoor runs on. Functions that differ by system take it as a parameter,
 /// so tests on one system cover all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,4 +30,45 @@ impl System {
     } else {
         Self::Linux
     };
+
+    /// Whether a path is absolute on this system. [`Path::is_absolute`] knows only the system it was
+    /// built for.
+    pub fn is_absolute(self, path: &Path) -> bool {
+        let text = path.as_os_str().as_encoded_bytes();
+        match self {
+            Self::MacOs | Self::Linux => text.starts_with(b"/"),
+            Self::Windows => match text {
+                [b'\\' | b'/', b'\\' | b'/', ..] => true,
+                [drive, b':', b'\\' | b'/', ..] => drive.is_ascii_alphabetic(),
+                _ => false,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_system_has_its_own_absolute_paths() {
+        let absolute = |system: System, path: &str| system.is_absolute(Path::new(path));
+        for system in [System::MacOs, System::Linux] {
+            assert!(absolute(system, "/usr") && !absolute(system, "usr"));
+            assert!(!absolute(system, r"C:\a") && !absolute(system, ""));
+        }
+        for path in [r"C:\a", "c:/a", r"\\server\share", "//server/share"] {
+            assert!(absolute(System::Windows, path), "{path}");
+        }
+        for path in ["", "a", r"\a", "/a", "C:a", "1:/a"] {
+            assert!(!absolute(System::Windows, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn this_system_agrees_with_the_standard_library() {
+        for path in ["/usr", "usr", r"C:\a", "C:/a", r"\a", "", r"\\server\share"] {
+            assert_eq!(System::HERE.is_absolute(Path::new(path)), Path::new(path).is_absolute());
+        }
+    }
 }

@@ -107,7 +107,7 @@ impl UserFolders {
             self.variable("APPDATA").unwrap_or_else(|| self.home.join("AppData").join("Roaming"))
         };
         let xdg = || {
-            let set = self.variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+            let set = self.variable("XDG_CONFIG_HOME").filter(|path| self.system.is_absolute(path));
             set.unwrap_or_else(|| self.home.join(".config"))
         };
         let start = match (name, self.system) {
@@ -130,7 +130,7 @@ impl UserFolders {
             endings.iter().map(move |ending| folder.join(format!("{name}{ending}")))
         };
         std::env::split_paths(path)
-            .filter(|folder| folder.is_absolute())
+            .filter(|folder| self.system.is_absolute(folder))
             .flat_map(files)
             .find(|file| is_executable(file))
     }

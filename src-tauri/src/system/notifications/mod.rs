@@ -1,11 +1,13 @@
 //! The notifications of each desktop. Each file implements `alerts::Notifier`. [`permission`] decides how
-//! they are shown where the system asks the user first.
+//! they are shown where the system asks the user first; `toast` is what Windows is told about one.
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 pub(crate) mod permission;
+#[cfg(any(windows, test))]
+mod toast;
 #[cfg(windows)]
 mod windows;
 

@@ -1,12 +1,16 @@
 //! Notifications on Windows: toasts.
 //!
-//! Windows shows toasts only for applications that are installed under a known id. A toast with the
-//! same tag replaces the one before.
+//! Windows shows toasts only for applications that are registered under an id. The installer registers
+//! it with a shortcut; the tray does it in the registry, so that a copy that was not installed has toasts
+//! too. A toast with the same tag replaces the one before.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use evermoor_core::policy::alerts::{Alert, AlertId};
-use tauri::AppHandle;
+use evermoor_platform::fs::private;
+use tauri::{AppHandle, Manager as _};
 use tokio::sync::mpsc;
 use tracing::warn;
 use windows::Data::Xml::Dom::XmlDocument;
@@ -15,11 +19,14 @@ use windows::UI::Notifications::{
     ToastActivatedEventArgs, ToastNotification, ToastNotificationManager,
 };
 use windows::core::{HSTRING, IInspectable, Interface, Ref};
+use windows_registry::CURRENT_USER;
 
+use super::toast;
 use crate::alerts::{NotificationClick, Notifier};
+use crate::gateway::Gateway;
 
-/// The id under which the installer registers the application.
-const APPLICATION: &str = "dev.evermoor.app";
+/// The picture that a toast shows.
+const ICON: &[u8] = include_bytes!("../../../../icons/128x128.png");
 const GROUP: &str = "evermoor";
 
 pub(crate) struct Notifications {
@@ -30,14 +37,17 @@ pub(crate) struct Notifications {
 }
 
 impl Notifications {
-    pub(crate) fn new(_app: &AppHandle) -> Self {
+    pub(crate) fn new(app: &AppHandle) -> Self {
+        if let Err(error) = register(&app.state::<Gateway>().supervisor().paths().data) {
+            warn!(%error, "cannot register for notifications");
+        }
         let (sender, clicks) = mpsc::unbounded_channel();
         Self { sender, clicks, shown: BTreeMap::new() }
     }
 
     fn toast(&mut self, id: AlertId, notice: &Alert) -> windows::core::Result<()> {
         let document = XmlDocument::new()?;
-        document.LoadXml(&HSTRING::from(text(notice)))?;
+        document.LoadXml(&HSTRING::from(toast::xml(notice)))?;
         let toast = ToastNotification::CreateToastNotification(&document)?;
         toast.SetTag(&tag(id))?;
         toast.SetGroup(&HSTRING::from(GROUP))?;
@@ -51,14 +61,14 @@ impl Notifications {
                 Ok(())
             },
         ))?;
-        let application = HSTRING::from(APPLICATION);
+        let application = HSTRING::from(toast::APPLICATION);
         ToastNotificationManager::CreateToastNotifierWithId(&application)?.Show(&toast)?;
         self.shown.insert(id, toast);
         Ok(())
     }
 
     fn remove(id: AlertId) -> windows::core::Result<()> {
-        let (group, application) = (HSTRING::from(GROUP), HSTRING::from(APPLICATION));
+        let (group, application) = (HSTRING::from(GROUP), HSTRING::from(toast::APPLICATION));
         let history = ToastNotificationManager::History()?;
         history.RemoveGroupedTagWithId(&tag(id), &group, &application)
     }
@@ -97,22 +107,13 @@ fn tag(AlertId(id): AlertId) -> HSTRING {
     HSTRING::from(format!("notice{id}"))
 }
 
-/// The toast's XML.
-fn text(notice: &Alert) -> String {
-    let buttons = notice.buttons.iter().map(|button| {
-        format!("<action content=\"{}\" arguments=\"{}\"/>", button.label(), button.key())
-    });
-    let buttons: String = buttons.collect();
-    let sound = if notice.quiet { "<audio silent=\"true\"/>" } else { "" };
-    format!(
-        "<toast><visual><binding template=\"ToastGeneric\"><text>{}</text><text>{}</text></binding>\
-         </visual><actions>{buttons}</actions>{sound}</toast>",
-        escaped(&notice.title),
-        escaped(&notice.body),
-    )
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;")
+/// Registers the application for this user. The picture must be a file.
+fn register(folder: &Path) -> io::Result<()> {
+    let icon = folder.join("icon.png");
+    private::write_private(&icon, ICON)?;
+    let key = CURRENT_USER.create(toast::registration_key())?;
+    for (name, value) in toast::registration(&icon) {
+        key.set_string(name, value)?;
+    }
+    Ok(())
 }

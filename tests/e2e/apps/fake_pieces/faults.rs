@@ -148,7 +148,6 @@ async fn it_writes_invalid_data_on_its_streams() {
     assert!(String::from_utf8_lossy(&heard).contains("oops"));
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn it_freezes_and_resumes() {
     let scene = Scene::new();

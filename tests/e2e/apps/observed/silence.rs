@@ -29,7 +29,6 @@ async fn an_unanswered_list_is_answered_from_the_cache() {
     assert_eq!(tools(&mut editor).await, ITS_OWN);
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn while_it_is_frozen_the_gateway_answers_and_afterwards_calls_succeed() {
     let scene = Scene::new();

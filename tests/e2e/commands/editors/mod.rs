@@ -16,6 +16,12 @@ use evermoor_tests::scene::machine::Machine;
 
 const SETTINGS: &str = "{\n  // mine\n  \"theme\": \"dark\",\n  \"context_servers\": {\n    \"notes\": { \"command\": \"notes\" }, // here\n  },\n}\n";
 
+/// Where Zed has its settings.
+const ZED: &str = match cfg!(windows) {
+    true => "AppData/Roaming/Zed/settings.json",
+    false => ".config/zed/settings.json",
+};
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -23,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
 /// A machine with several editors.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
-    machine.write(".config/zed/settings.json", SETTINGS);
+    machine.write(ZED, SETTINGS);
     machine.write(".codex/config.toml", "model = \"x\" # mine\n");
     machine.write(".continue/config.yaml", "name: mine\nversion: 1.0.0\nschema: v1\n");
     machine.write(".cursor/extensions.json", "{}");
@@ -47,7 +53,7 @@ async fn every_editor_on_the_machine_is_connected_and_undone() {
     assert_eq!(ids, ["cursor", "zed", "codex", "continue"]);
     assert!(done.iter().all(|one| one["outcome"] == "connected"), "{done:?}");
     let after = machine.files();
-    let zed = text(&after[&machine.home.join(".config/zed/settings.json")]);
+    let zed = text(&after[&machine.home.join(ZED)]);
     assert!(
         zed.contains("// mine") && zed.contains("// here") && zed.contains("\"evermoor\""),
         "{zed}"
@@ -101,13 +107,15 @@ async fn what_to_paste_is_printed_with_a_token_and_changes_no_file() {
 
 #[tokio::test]
 async fn a_file_that_cannot_be_edited_is_left_alone_with_what_to_paste() {
-    use std::os::unix::fs::PermissionsExt as _;
     let scene = Scene::new();
     let _gateway = scene.gateway(&[]).await;
     let machine = Machine::new(&scene);
     machine.write(".cursor/mcp.json", "{ \"mcpServers\": { \"a\": 1 \n");
     let settings = machine.write(".gemini/settings.json", "{}");
-    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let writable = std::fs::metadata(&settings).unwrap().permissions();
+    let mut permissions = writable.clone();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&settings, permissions).unwrap();
     let before = machine.files();
     let done = machine.evermoor(&["setup", "cursor", "gemini-cli"]).await;
     let said = text(&done.stderr);
@@ -119,6 +127,23 @@ async fn a_file_that_cannot_be_edited_is_left_alone_with_what_to_paste() {
     assert!(said.contains("is not writable"), "{said}");
     assert!(said.contains("\"evermoor\": {") && said.contains("Bearer <token>"), "{said}");
     assert_eq!(machine.files(), before);
+    // Windows does not remove a file that is read-only.
+    std::fs::set_permissions(&settings, writable).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_with_the_line_ends_of_windows_keeps_them_and_undo_is_exact() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = Machine::new(&scene);
+    let old = "{\r\n  // mine\r\n  \"mcpServers\": {\r\n    \"notes\": { \"command\": \"notes\" }\r\n  }\r\n}\r\n";
+    let path = machine.write(".cursor/mcp.json", old);
+    assert_eq!(machine.set_up(&["cursor"]).await["outcome"], "connected");
+    let new = text(&std::fs::read(&path).unwrap());
+    assert!(new.contains("// mine\r\n") && new.contains("\"evermoor\""), "{new}");
+    assert_eq!(new.matches('\n').count(), new.matches("\r\n").count(), "{new:?}");
+    machine.set_up(&["cursor", "--undo"]).await;
+    assert_eq!(text(&std::fs::read(&path).unwrap()), old);
 }
 
 #[tokio::test]

@@ -1,12 +1,17 @@
 //! Secrets: stored in a real session's keychain, used by upstreams, and never leaked.
 //!
-//! - [`states`]: a keychain that is open, locked, silent or missing
+//! - [`stored`]: a secret that is set, used, changed and removed
+//! - [`states`]: a keychain that is locked, silent or missing
 //! - [`import`]: servers with secrets, imported from editors
 //! - [`canary`]: a search for leaked secrets
 
+#[cfg(target_os = "linux")]
 mod canary;
+#[cfg(target_os = "linux")]
 mod import;
+#[cfg(target_os = "linux")]
 mod states;
+mod stored;
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -14,14 +19,28 @@ use std::process::{Output, Stdio};
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Failure;
 use evermoor_tests::Scene;
+#[cfg(target_os = "linux")]
 use evermoor_tests::desktop::Keyring;
 use evermoor_tests::gateway::Gateway;
 use tokio::io::AsyncWriteExt as _;
 
-/// Runs a command in the session of a keyring, with this standard input.
-async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> Output {
+/// The session of a person, with a keychain.
+trait Session {
+    /// The variables by which programs find the keychain.
+    fn variables(&self) -> Vec<(&'static str, &str)>;
+}
+
+#[cfg(target_os = "linux")]
+impl Session for Keyring {
+    fn variables(&self) -> Vec<(&'static str, &str)> {
+        vec![("DBUS_SESSION_BUS_ADDRESS", self.address())]
+    }
+}
+
+/// Runs a command in a session, with this standard input.
+async fn evermoor(home: &Path, session: &impl Session, arguments: &[&str], input: &str) -> Output {
     let mut command = evermoor_tests::scene::programs::evermoor(home);
-    command.args(arguments).env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+    command.args(arguments).envs(session.variables());
     command.stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -32,17 +51,17 @@ async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &st
 }
 
 /// The output of a command, which must succeed.
-async fn done(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> String {
-    let output = evermoor(home, keyring, arguments, input).await;
+async fn done(home: &Path, session: &impl Session, arguments: &[&str], input: &str) -> String {
+    let output = evermoor(home, session, arguments, input).await;
     let said = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", said(&output.stderr));
     said(&output.stdout)
 }
 
-/// A gateway with these upstreams, in the session of a keyring.
-async fn gateway(scene: &Scene, keyring: &Keyring, upstreams: &str) -> Gateway {
+/// A gateway with these upstreams, in a session.
+async fn gateway(scene: &Scene, session: &impl Session, upstreams: &str) -> Gateway {
     scene.write("hold = 1", upstreams);
-    Gateway::start_among(&scene.home(), &[("DBUS_SESSION_BUS_ADDRESS", keyring.address())]).await
+    Gateway::start_among(&scene.home(), &session.variables()).await
 }
 
 fn failure(upstream: &UpstreamStatus) -> &Failure {

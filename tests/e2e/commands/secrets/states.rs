@@ -1,4 +1,4 @@
-//! What people see of a keychain that is open, locked, silent or missing.
+//! What people see of a keychain that is locked, silent or missing.
 
 use super::*;
 use evermoor_core::failure::Code;
@@ -9,47 +9,6 @@ use evermoor_tests::scene::programs::{built, command};
 use serde_json::{Value, json};
 use tokio::net::UnixListener;
 use tokio::time::Instant;
-
-#[tokio::test]
-async fn a_secret_is_set_used_changed_and_removed() {
-    let (scene, keyring) = (Scene::new(), Keyring::start().await);
-    let upstream = scene.upstream("notes").await;
-    let proxy = Proxy::to(&upstream.url).await;
-    let home = scene.home();
-    let entry = format!(
-        "{}headers = {{ Authorization = \"Bearer ${{keyring:canny}}\" }}\n",
-        entry::at("notes", &proxy.url)
-    );
-    let gateway = gateway(&scene, &keyring, &entry).await;
-    let down = gateway.until_down("notes").await;
-    let reason = failure(&down);
-    assert_eq!(reason.code, Code::SecretMissing);
-    assert_eq!(reason.remedy, "Run `evermoor secret set canny`.");
-    assert_eq!(proxy.forwarded("HTTP/1.1"), 0, "nothing is said without the secret");
-
-    let said = done(&home, &keyring, &["secret", "set", "canny"], "first-value\n").await;
-    assert_eq!(said, "Stored `canny` in the keychain.\n");
-    gateway.until_connected("notes").await;
-    let (all, marked) =
-        (proxy.forwarded("HTTP/1.1"), proxy.forwarded("authorization: Bearer first-value"));
-    assert!(all > 0 && all == marked, "{marked} of {all}");
-
-    let said = done(&home, &keyring, &["--json", "secret", "set", "canny"], "second-value").await;
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(
-        said,
-        json!({ "schema": 1, "name": "canny", "reconnected": ["notes"], "hiddenInLogs": true })
-    );
-    gateway.until("notes", |_| proxy.forwarded("Bearer second-value") > 0).await;
-
-    let listed = done(&home, &keyring, &["secret", "list"], "").await;
-    assert_eq!(listed, "canny   set   used by notes\n");
-    done(&home, &keyring, &["secret", "remove", "canny"], "").await;
-    let listed = done(&home, &keyring, &["secret", "list"], "").await;
-    assert_eq!(listed, "canny   not set   used by notes\n");
-    let again = evermoor(&home, &keyring, &["secret", "remove", "canny"], "").await;
-    assert_eq!(again.status.code(), Some(1));
-}
 
 #[tokio::test]
 async fn a_locked_keychain_is_reported_delays_no_other_upstream_and_is_used_once_unlocked() {

@@ -9,6 +9,7 @@ use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::sse_server::EventsServer;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::network::proxy::{Fault, Proxy};
+use evermoor_tests::scene::freezing;
 
 use super::is_unknown;
 
@@ -63,17 +64,15 @@ async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknow
 
 /// A stopped process sees the same as one on a sleeping machine: a jump in time, and connections
 /// that nobody answers.
-#[cfg(unix)]
 #[tokio::test]
 async fn after_a_sleep_a_stream_is_checked_and_replaced_once() {
-    use rustix::process::{Pid, Signal, kill_process};
     let stream = Stream::new("").await;
-    let pid = i32::try_from(stream.gateway.process.pid()).ok().and_then(Pid::from_raw).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
+    let pid = stream.gateway.process.pid();
+    freezing::freeze(pid);
     stream.proxy.set(Fault::HalfOpen).await;
     // The length of the sleep.
     tokio::time::sleep(Duration::from_secs(8)).await;
-    kill_process(pid, Signal::CONT).unwrap();
+    freezing::thaw(pid);
     stream.server.until_asked("GET", 2).await;
     stream.gateway.until_connected("notes").await;
     stream.works("in the morning").await;

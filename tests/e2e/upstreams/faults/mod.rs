@@ -11,7 +11,6 @@ mod handshakes;
 mod many_calls;
 mod replies;
 mod sessions;
-#[cfg(unix)]
 mod signals;
 mod statuses;
 
@@ -46,7 +45,6 @@ impl Play {
     }
 
     /// Without the proxy: the gateway connects to the upstream's own socket.
-    #[cfg(unix)]
     async fn direct(gateway: &str, upstream: &str) -> Self {
         Self::start(gateway, upstream, false).await
     }

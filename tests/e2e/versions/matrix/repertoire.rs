@@ -4,7 +4,6 @@ use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::fakes::program::until_gone;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use evermoor_tests::scene::wait::until;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::editor::{Editor, reply};
@@ -229,8 +228,7 @@ impl Cell {
         let before = self.subscriptions();
         if self.upstream.transport == Transport::Stdio {
             let life = *self.upstream.pids().last().expect("it lives");
-            let pid = Pid::from_raw(i32::try_from(life).expect("a process id"));
-            kill_process(pid.expect("it lives"), Signal::KILL).expect("it is ours");
+            evermoor_platform::process::spawn::kill(life).expect("it is ours");
             until_gone(life).await;
         } else {
             self.upstream.kill().await;

@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::Scene;
 use crate::oracle::ledger::Ledger;
+use crate::scene::freezing;
 use crate::scene::programs::Process;
 pub use fault::{Area, Fault};
 use ports::Range;
@@ -156,21 +157,13 @@ impl Pieces {
     }
 
     /// Freezes its newest process. The system still accepts connections and bytes for it.
-    #[cfg(unix)]
     pub fn freeze(&self) {
-        self.signal(rustix::process::Signal::STOP);
+        freezing::freeze(self.pid());
     }
 
     /// Resumes it.
-    #[cfg(unix)]
     pub fn thaw(&self) {
-        self.signal(rustix::process::Signal::CONT);
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+        freezing::thaw(self.pid());
     }
 }
 

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use crate::fakes::upstream::script::{Act, Forgotten, Order};
 use crate::gateway::http;
 use crate::oracle::ledger::Ledger;
+use crate::scene::freezing;
 use crate::scene::programs::{Process, built};
 
 /// A fake upstream, running or dead.
@@ -65,21 +66,13 @@ impl Upstream {
     }
 
     /// Freezes it. The system still accepts connections and bytes for it.
-    #[cfg(unix)]
     pub fn freeze(&self) {
-        self.signal(rustix::process::Signal::STOP);
+        freezing::freeze(self.process.pid());
     }
 
     /// Resumes it.
-    #[cfg(unix)]
     pub fn thaw(&self) {
-        self.signal(rustix::process::Signal::CONT);
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+        freezing::thaw(self.process.pid());
     }
 
     /// Treats every request of this method in this way from now on.

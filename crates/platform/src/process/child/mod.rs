@@ -27,7 +27,6 @@ pub mod exit;
 pub mod orphans;
 pub mod path;
 pub mod program;
-#[cfg(unix)]
 #[cfg(test)]
 mod tests;
 pub mod tree;
@@ -136,7 +135,9 @@ fn start(
         return Err(SpawnError::NoFolder { path: path.clone() });
     }
     let variables = environment.for_child(&spec.env);
-    let search = program::Search { folder: folder.as_deref(), variables: &variables };
+    let path = environment::get(System::HERE, &variables, "PATH").unwrap_or_default();
+    let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let search = program::Search { folder: folder.as_deref(), path: &path, variables: &variables };
     let path = program::find(System::HERE, &expand(&spec.program), &search, system::kind)?;
 
     let mut command = crate::process::spawn::command(&path);

@@ -11,6 +11,8 @@ use crate::system::System;
 pub(super) struct Search<'a> {
     /// The working folder, which a relative path is relative to.
     pub(super) folder: Option<&'a Path>,
+    /// The folders of the search path.
+    pub(super) path: &'a [PathBuf],
     pub(super) variables: &'a Variables,
 }
 
@@ -63,9 +65,8 @@ pub(super) fn find(
             Some((Kind::Nothing, _)) | None => Err(SpawnError::NoFile { path: named }),
         };
     }
-    let folders = get(system, search.variables, "PATH").unwrap_or_default();
     let mut unfit = None;
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_absolute()) {
+    for folder in search.path.iter().filter(|folder| system.is_absolute(folder)) {
         for path in candidates(system, &folder.join(program), search) {
             match kind(&path) {
                 Kind::Program => return Ok(path),
@@ -111,10 +112,10 @@ mod tests {
         folder: Option<&str>,
         files: &[(&str, Kind)],
     ) -> Result<String, SpawnError> {
-        let folders = std::env::join_paths(["/one", "/two"]).unwrap();
-        let variables =
-            vec![("PATH".into(), folders), ("PATHEXT".into(), ".COM;.EXE;.BAT;.CMD;.JS".into())];
-        let search = Search { folder: folder.map(Path::new), variables: &variables };
+        let root = if system == System::Windows { "C:/" } else { "/" };
+        let path = ["one", "two"].map(|name| PathBuf::from(format!("{root}{name}")));
+        let variables = vec![("PATHEXT".into(), ".COM;.EXE;.BAT;.CMD;.JS".into())];
+        let search = Search { folder: folder.map(Path::new), path: &path, variables: &variables };
         let kind = |path: &Path| {
             let path = path.to_string_lossy().replace('\\', "/");
             files.iter().find(|(name, _)| *name == path).map_or(Kind::Nothing, |(_, kind)| *kind)
@@ -123,18 +124,16 @@ mod tests {
         Ok(found.to_string_lossy().replace('\\', "/"))
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_first_executable_is_used() {
         let files = [("/one/npx", Kind::NotExecutable), ("/two/npx", Kind::Program)];
         assert_eq!(look(System::Linux, "npx", None, &files).unwrap(), "/two/npx");
         let error = look(System::Linux, "npx", None, &files[..1]).unwrap_err();
-        assert_eq!(error.to_string(), "/one/npx is not executable");
+        assert_eq!(error.to_string().replace('\\', "/"), "/one/npx is not executable");
         let error = look(System::Linux, "npx", None, &[]).unwrap_err();
         assert_eq!(error.to_string(), "program `npx` not found on the search path");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_relative_path_is_relative_to_the_folder_and_not_searched() {
         let files = [("/code/./server", Kind::Program), ("/one/server", Kind::Program)];
@@ -146,23 +145,22 @@ mod tests {
         assert_eq!(error.to_string(), "file not found: /opt/server");
     }
 
-    #[cfg(unix)]
     #[test]
     fn windows_starts_the_cmd_file_and_not_the_script_next_to_it() {
-        let files = [("/one/npx", Kind::Program), ("/one/npx.cmd", Kind::Program)];
-        assert_eq!(look(System::Windows, "npx", None, &files).unwrap(), "/one/npx.cmd");
+        let files = [("C:/one/npx", Kind::Program), ("C:/one/npx.cmd", Kind::Program)];
+        assert_eq!(look(System::Windows, "npx", None, &files).unwrap(), "C:/one/npx.cmd");
         assert_eq!(
-            look(System::Windows, "NPX.cmd", None, &[("/two/NPX.cmd", Kind::Program)]).unwrap(),
-            "/two/NPX.cmd"
+            look(System::Windows, "NPX.cmd", None, &[("C:/two/NPX.cmd", Kind::Program)]).unwrap(),
+            "C:/two/NPX.cmd"
         );
-        let dotted = [("/one/server-1.2.exe", Kind::Program)];
+        let dotted = [("C:/one/server-1.2.exe", Kind::Program)];
         assert_eq!(
             look(System::Windows, "server-1.2", None, &dotted).unwrap(),
-            "/one/server-1.2.exe"
+            "C:/one/server-1.2.exe"
         );
         assert_eq!(
-            look(System::Windows, "/two/a", None, &[("/two/a.exe", Kind::Program)]).unwrap(),
-            "/two/a.exe"
+            look(System::Windows, "C:/two/a", None, &[("C:/two/a.exe", Kind::Program)]).unwrap(),
+            "C:/two/a.exe"
         );
     }
 

@@ -58,11 +58,11 @@ impl ExitWatch {
     }
 }
 
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::process::spawn;
+    use crate::system::System;
     use std::process::Stdio;
     use std::time::Duration;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -71,7 +71,19 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(20);
 
-    /// A process that another process started and reaps. It prints its id when it is ready.
+    /// A process that runs until it is killed. On Unix, another process started and reaps it; Windows
+    /// makes no difference.
+    async fn endless() -> (u32, Child) {
+        if cfg!(windows) {
+            let (program, args) = spawn::endless();
+            let child = spawn::command(program).args(args).kill_on_drop(true).spawn().unwrap();
+            (child.id().unwrap(), child)
+        } else {
+            grandchild("echo $$; exec sleep 600").await
+        }
+    }
+
+    /// A process that a shell started and reaps. It prints its id when it is ready.
     async fn grandchild(script: &str) -> (u32, Child) {
         let line = format!("sh -c '{script}' & wait; exec sleep 600");
         let mut shell = spawn::command("sh")
@@ -84,17 +96,9 @@ mod tests {
         (output.next_line().await.unwrap().unwrap().parse().unwrap(), shell)
     }
 
-    /// Linux reports the exit reason of other processes since 6.15.
-    fn is_reported() -> bool {
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        cfg!(target_os = "linux") && version >= (6, 15)
-    }
-
     #[tokio::test]
     async fn the_exit_of_another_process_is_noticed() {
-        let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
+        let (pid, _parent) = endless().await;
         let watch = ExitWatch::open(pid).unwrap();
         tokio::select! {
             biased;
@@ -107,14 +111,48 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_process_cannot_be_watched() {
-        let mut child = spawn::command("true").spawn().unwrap();
+    async fn a_process_that_has_exited_cannot_be_watched_or_ends_at_once() {
+        let (shell, args) = spawn::script("true", "exit");
+        let mut child = spawn::command(shell).args(args).spawn().unwrap();
         let pid = child.id().unwrap();
         child.wait().await.unwrap();
-        assert!(ExitWatch::open(pid).is_err());
+        // Windows keeps a process that has exited as long as anybody has a handle.
+        if let Ok(watch) = ExitWatch::open(pid) {
+            assert_eq!(System::HERE, System::Windows);
+            timeout(SOON, watch.ended()).await.expect("it has ended");
+        }
         assert!(ExitWatch::open(u32::MAX).is_err());
     }
 
+    #[cfg(windows)]
+    #[tokio::test]
+    async fn the_exit_code_is_known_and_a_process_cannot_be_asked_to_exit() {
+        let (pid, _parent) = endless().await;
+        let watch = ExitWatch::open(pid).unwrap();
+        assert_eq!(watch.end(false).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        watch.end(true).unwrap();
+        let exit = timeout(SOON, watch.how()).await.expect("it ended");
+        assert_eq!(exit, ProcessExit::Code(1));
+    }
+
+    #[cfg(windows)]
+    #[tokio::test]
+    async fn a_watch_that_is_dropped_early_leaves_the_process_alone() {
+        let (pid, mut child) = endless().await;
+        drop(ExitWatch::open(pid).unwrap());
+        assert!(child.try_wait().unwrap().is_none());
+    }
+
+    /// Linux reports the exit reason of other processes since 6.15.
+    #[cfg(unix)]
+    fn is_reported() -> bool {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        cfg!(target_os = "linux") && version >= (6, 15)
+    }
+
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_process_that_is_asked_to_exit_can_clean_up() {
         let script = r#"trap "exit 3" TERM; echo $$; while :; do sleep 0.05; done"#;
@@ -125,9 +163,10 @@ mod tests {
         assert_eq!(exit, if is_reported() { ProcessExit::Code(3) } else { ProcessExit::Unknown });
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn the_exit_reason_of_another_process_is_known_if_the_system_reports_it() {
-        let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
+        let (pid, _parent) = endless().await;
         let watch = ExitWatch::open(pid).unwrap();
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::ABORT).unwrap();

@@ -37,7 +37,7 @@ pub fn entry_path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Opt
     match system {
         System::MacOs => Some(home()?.join("Library/LaunchAgents").join(format!("{NAME}.plist"))),
         System::Linux => {
-            let given = set("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
+            let given = set("XDG_CONFIG_HOME").filter(|folder| system.is_absolute(folder));
             let folder = given.or_else(|| Some(home()?.join(".config")))?;
             Some(folder.join("autostart").join(format!("{NAME}.desktop")))
         }

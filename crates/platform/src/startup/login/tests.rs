@@ -78,9 +78,7 @@ fn each_system_has_its_own_path() {
     let linux = at(System::Linux, &[home]);
     assert_eq!(linux.as_deref(), Some("/home/a/.config/autostart/Evermoor.desktop"));
     let moved = at(System::Linux, &[home, ("XDG_CONFIG_HOME", "/cfg")]);
-    if cfg!(unix) {
-        assert_eq!(moved.as_deref(), Some("/cfg/autostart/Evermoor.desktop"));
-    }
+    assert_eq!(moved.as_deref(), Some("/cfg/autostart/Evermoor.desktop"));
     let mac = at(System::MacOs, &[home]);
     assert_eq!(mac.as_deref(), Some("/home/a/Library/LaunchAgents/Evermoor.plist"));
     assert_eq!(at(System::Windows, &[home]), None);

@@ -49,7 +49,7 @@ pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<Pa
             Some(set("HOME")?.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
         }
         System::Linux => {
-            let config = set("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
+            let config = set("XDG_CONFIG_HOME").filter(|folder| system.is_absolute(folder));
             let config = config.or_else(|| Some(set("HOME")?.join(".config")))?;
             Some(config.join("systemd/user").join(UNIT))
         }

@@ -124,7 +124,13 @@ fn each_service_manager_gets_its_own_commands() {
     let commands = |system, act| -> Vec<String> {
         let file = path(system, |name| (name == "HOME").then(|| "/h".into()));
         let steps = steps(system, act, 501, file.as_deref());
-        steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect()
+        let line = |step: &ManagerCommand| format!("{} {}", step.program, step.args.join(" "));
+        // A path that is joined on Windows has backslashes.
+        let line = |step| match system {
+            System::MacOs | System::Linux => line(step).replace('\\', "/"),
+            System::Windows => line(step),
+        };
+        steps.iter().map(line).collect()
     };
     assert_eq!(
         commands(System::MacOs, ManagerAction::Install),
