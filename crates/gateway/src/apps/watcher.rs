@@ -136,7 +136,7 @@ impl AppWatcher {
                 biased;
                 () = exit_of(self.process.as_ref()) => WatcherEvent::Exited,
                 Some(verdict) = self.verdicts.recv() => WatcherEvent::Explained(verdict),
-                () = self.app.restart_requested() => WatcherEvent::RestartRequested,
+                () = self.upstream.until_app_restart_after(self.app.last_restart()) => WatcherEvent::RestartRequested,
                 changed = state.changed() => match changed {
                     Ok(()) => WatcherEvent::LinkChanged,
                     Err(_) => return,
@@ -231,7 +231,7 @@ impl AppWatcher {
 
     async fn on_away(&mut self, found: Option<u16>, health: Option<AppHealth>) -> Duration {
         if found.is_some() {
-            self.upstream.app_is_reachable().await;
+            self.upstream.app_is_reachable();
         }
         let Some(health) = health else { return AWAY_INTERVAL };
         let (state, served) = (health.state.clone(), self.app.has_served());

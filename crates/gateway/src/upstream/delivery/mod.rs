@@ -31,7 +31,7 @@ use evermoor_core::policy::wake::Deadline;
 use evermoor_core::protocol::envelope::{Request, Response};
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};
-use super::{Caller, Command, LinkState, LiveConnection, UpstreamHandle};
+use super::{Caller, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
 use hold_slots::HoldSlot;
@@ -224,7 +224,7 @@ impl<'a> Delivery<'a> {
                 self.detail = failure.what.trim_end_matches('.').to_owned();
                 self.sessions_lost += u32::from(failure.code == Code::SessionLost);
                 self.failed_generation = ready.generation;
-                self.report(ready, failure).await;
+                ready.report_broken(failure);
                 if self.sessions_lost < MAX_SESSIONS_LOST {
                     return None;
                 }
@@ -255,7 +255,7 @@ impl<'a> Delivery<'a> {
                 }
                 if connection_broke {
                     self.failed_generation = ready.generation;
-                    self.report(ready, broke(&detail)).await;
+                    ready.report_broken(broke(&detail));
                 }
                 let again = self.class == RetryClass::Repeatable
                     && self.attempts < MAX_ATTEMPTS
@@ -358,12 +358,6 @@ impl<'a> Delivery<'a> {
             retry_after: self.retry_after,
         };
         undelivered.answer(self.request.id.clone())
-    }
-
-    /// Reports to the supervisor that a connection failed a call.
-    async fn report(&self, ready: &LiveConnection, failure: Failure) {
-        let broken = Command::Broken { generation: ready.generation, failure };
-        let _ = self.handle.commands.send(broken).await;
     }
 }
 
