@@ -256,7 +256,7 @@ impl UpstreamHandle {
         delivery::deliver(self, request, caller).await
     }
 
-    /// Like [`Self::call`], but answers a list from the cached catalog if the upstream is slow.
+    /// Like [`Self::call`], but answers a list from the cached catalog unless the upstream is quick.
     pub async fn answer(&self, request: &Request, caller: Option<&Caller>) -> CallReply {
         list_fallback::answer(self, request, caller).await
     }

@@ -9,7 +9,7 @@
 //!
 //! - [`hold_slots`]: limits the calls held for one upstream
 //! - [`in_flight`]: counts the calls in flight on one connection
-//! - [`list_fallback`]: answers a list from the cached catalog if the upstream is slow
+//! - [`list_fallback`]: answers a list from the cached catalog unless the upstream is quick
 //! - [`retry_budget`]: limits retries to a share of all calls
 
 mod hold_slots;

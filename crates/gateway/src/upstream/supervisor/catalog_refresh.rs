@@ -44,6 +44,10 @@ impl CatalogRefresh {
         }
     }
 
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// The result of the next read; pending while none is requested. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<KnownCatalog, Failure> {
         let Some(pending) = &mut self.pending else { return std::future::pending().await };

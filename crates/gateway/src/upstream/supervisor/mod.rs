@@ -287,6 +287,8 @@ impl<C: Connect> Supervisor<C> {
                         return ConnectionEnd::Failed(failure);
                     }
                 },
+                // Each event restarts a ping that waits for its answer, so they must not be frequent.
+                () = ready.refresh_requested(), if !refresh.is_pending() => refresh.request(),
                 read = refresh.next() => match read {
                     Ok(known) => self.show_catalog(&ready, known),
                     Err(failure) if failure.code == Code::ConnectionLost => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, SetOnce};
+use tokio::sync::{Notify, Semaphore, SetOnce};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,8 @@ pub struct LiveConnection {
     stalled: Mutex<Option<Stall>>,
     /// Why it broke, if a call noticed that.
     broken: SetOnce<Failure>,
+    /// Notified when the lists must be read again.
+    refresh: Notify,
     abandoned: CancellationToken,
 }
 
@@ -57,6 +59,7 @@ impl LiveConnection {
             permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             stalled: Mutex::new(None),
             broken: SetOnce::new(),
+            refresh: Notify::new(),
             abandoned: CancellationToken::new(),
         }
     }
@@ -138,6 +141,16 @@ impl LiveConnection {
     /// Waits until a call finds the connection broken. Cancel-safe.
     pub(crate) async fn broken(&self) -> Failure {
         self.broken.wait().await.clone()
+    }
+
+    /// Asks the supervisor to read the lists again.
+    pub(crate) fn request_refresh(&self) {
+        self.refresh.notify_one();
+    }
+
+    /// Waits until somebody asks for the lists to be read again. Cancel-safe.
+    pub(crate) async fn refresh_requested(&self) {
+        self.refresh.notified().await;
     }
 
     /// Gives up the calls in flight, because the upstream no longer answers.

@@ -2,10 +2,12 @@
 //!
 //! - `wake`: the machine wakes up
 //! - `desired_state`: what is wanted changes while a server answers slowly or not at all
+//! - `unavailable`: what editors get while a server is slow, stalled or away
 //! - `server`: a server in memory
 
 mod desired_state;
 mod server;
+mod unavailable;
 mod wake;
 
 use super::*;
