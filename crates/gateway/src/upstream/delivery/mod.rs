@@ -125,8 +125,8 @@ impl<'a> Delivery<'a> {
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
         }
-        if self.handle.is_paused() {
-            return Err(NotSent::Paused);
+        if let Some(why) = self.needs_a_person() {
+            return Err(why);
         }
         self.mark_affected();
         let Some(_slot) = HoldSlot::acquire(self.handle, self.request) else {
@@ -140,8 +140,8 @@ impl<'a> Delivery<'a> {
                 // The machine may have slept since the last check.
                 return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
             }
-            if self.handle.is_paused() {
-                return Err(NotSent::Paused);
+            if let Some(why) = self.needs_a_person() {
+                return Err(why);
             }
             if self.expired() {
                 return Err(self.give_up());
@@ -151,6 +151,18 @@ impl<'a> Delivery<'a> {
             if let Ok(Err(_)) = timeout_at(next_check, state.changed()).await {
                 return Err(NotSent::ShuttingDown);
             }
+        }
+    }
+
+    /// Why waiting is no use, if only a person can make the upstream available.
+    fn needs_a_person(&mut self) -> Option<NotSent> {
+        match &self.handle.state.borrow().link {
+            LinkState::Paused { .. } => Some(NotSent::Paused),
+            LinkState::Down { failure, .. } if failure.code == Code::AuthRequired => {
+                self.detail.clone_from(&failure.what);
+                Some(NotSent::AuthRequired)
+            }
+            LinkState::Ready(_) | LinkState::Connecting | LinkState::Down { .. } => None,
         }
     }
 

@@ -95,3 +95,16 @@ async fn frequent_lists_do_not_hide_that_a_server_hangs() {
         () = listing => {}
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_to_a_server_that_needs_sign_in_is_answered_at_once() {
+    let server = Server::new();
+    let handle = server.connected().await;
+    server.refuse(Code::AuthRequired);
+    handle.until_down().await;
+    let began = Instant::now();
+    let answer = json(handle.call(&call(), None).await);
+    let details = &answer["result"]["_meta"]["dev.evermoor/outcome"];
+    assert_eq!((&details["code"], &details["sent"]), (&(-33004).into(), &false.into()), "{answer}");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
