@@ -39,9 +39,9 @@ pub(super) async fn listen(
                 continue;
             }
             Ok(answer) => {
-                let status = answer.status();
+                let (status, challenge) = (answer.status(), status::is_challenge(&answer));
                 let body = reply::body_or_nothing(answer).await;
-                if !target.has_session() || !status::session_is_gone(status, &body) {
+                if !target.has_session() || !status::session_is_gone(status, challenge, &body) {
                     return;
                 }
                 status::session_lost(&target.url)
