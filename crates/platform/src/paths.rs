@@ -157,6 +157,11 @@ impl Paths {
         self.data.join("paused.json")
     }
 
+    /// The automatic restarts of applications.
+    pub fn restarts_file(&self) -> PathBuf {
+        self.data.join("restarts.json")
+    }
+
     /// The states of the upstreams over the last day.
     pub fn timelines_file(&self) -> PathBuf {
         self.data.join("timelines.json")

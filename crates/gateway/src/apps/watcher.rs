@@ -96,6 +96,9 @@ impl AppWatcher {
     ) -> Self {
         let app = context.apps.app_state(upstream.name());
         let (verdict_sender, verdicts) = mpsc::channel(4);
+        let record = context.restart_records.of(upstream.name());
+        let (now, wall) = (Instant::now().into_std(), millis(context.clock.now()));
+        let auto_restart = AutoRestart::from_record(&record, now, wall);
         Self {
             upstream,
             preset,
@@ -103,7 +106,7 @@ impl AppWatcher {
             context,
             process: None,
             known_generation: None,
-            auto_restart: AutoRestart::default(),
+            auto_restart,
             hung: false,
             sampled: None,
             verdict_sender,
@@ -287,6 +290,7 @@ impl AppWatcher {
         tracing::warn!(upstream = %self.upstream.name(), run = exit.run.pid, "{}", cause.sentence(&title));
         let (policy, now) = (self.policy(), Instant::now().into_std());
         let response = self.auto_restart.ended(policy, &cause, exit.lived, now);
+        self.record_restarts().await;
         if response == ExitResponse::Restart && !cause.is_crash() && self.restarts_itself().await {
             return;
         }
@@ -303,12 +307,21 @@ impl AppWatcher {
         self.context.history.explain(self.upstream.name().as_str(), at, record);
         let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
         let response = self.auto_restart.hung(self.policy(), lived, Instant::now().into_std());
+        self.record_restarts().await;
         self.respond(response, RestartReason::Hung).await;
     }
 
     async fn on_restart_requested(&mut self) {
         self.auto_restart.reset();
+        self.record_restarts().await;
         self.restart(RestartReason::Requested).await;
+    }
+
+    /// Keeps the count of automatic restarts for the next gateway.
+    async fn record_restarts(&self) {
+        let (now, wall) = (Instant::now().into_std(), millis(self.context.clock.now()));
+        let record = self.auto_restart.record(now, wall);
+        self.context.restart_records.set(self.upstream.name(), record).await;
     }
 
     async fn respond(&mut self, response: ExitResponse, reason: RestartReason) {

@@ -18,7 +18,7 @@ use evermoor_core::security::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
 use crate::apps;
-use crate::apps::{Apps, WatcherContext};
+use crate::apps::{Apps, RestartRecords, WatcherContext};
 use crate::config::edit::ConfigEditor;
 use crate::config::first_run::FirstRun;
 use crate::config::pauses::Pauses;
@@ -132,6 +132,7 @@ impl Assembly {
         let watcher_context = WatcherContext {
             apps: apps.clone(),
             history: history.clone(),
+            restart_records: Arc::new(RestartRecords::read(paths.restarts_file(), tasks.clone())),
             changed: changed.clone(),
             wakes: set_context.wakes.clone(),
             clock: ClockAndRandom::real(),
