@@ -46,6 +46,8 @@ pub(super) struct AppWatcher {
     auto_restart: AutoRestart,
     /// This run was already reported as hung.
     hung: bool,
+    /// The offer to restart this run because of its memory. It outlives the connection.
+    memory_offer: Option<String>,
     /// When the last sample was recorded.
     sampled: Option<Instant>,
     verdict_sender: mpsc::Sender<ExitVerdict>,
@@ -108,6 +110,7 @@ impl AppWatcher {
             known_generation: None,
             auto_restart,
             hung: false,
+            memory_offer: None,
             sampled: None,
             verdict_sender,
             verdicts,
@@ -202,7 +205,7 @@ impl AppWatcher {
         let run = |process: &Option<Process>| process.as_ref().map(Process::run);
         if self.process.is_none() || run(&self.process) != run(&process) {
             self.process = process;
-            self.hung = false;
+            (self.hung, self.memory_offer) = (false, None);
             self.auto_restart.run_started();
             self.update(|seen| seen.offer = None);
         }
@@ -362,8 +365,15 @@ impl AppWatcher {
             idle_after: self.preset.memory.map_or(DEFAULT_IDLE, |memory| memory.idle),
         };
         match self.auto_restart.memory(self.policy(), pressure, Instant::now().into_std()) {
-            MemoryAction::Nothing => self.update(|seen| seen.offer = None),
-            MemoryAction::Wait => {}
+            MemoryAction::Nothing => {
+                self.memory_offer = None;
+                self.update(|seen| seen.offer = None);
+            }
+            MemoryAction::Wait => {
+                if let Some(offer) = self.memory_offer.clone() {
+                    self.update(|seen| seen.offer = seen.offer.take().or(Some(offer)));
+                }
+            }
             MemoryAction::Relieve => {
                 let Some((probe, port)) = self.context.apps.probe().zip(self.app.seen().port)
                 else {
@@ -383,6 +393,7 @@ impl AppWatcher {
                     "{} uses {used} of memory. Restart it before it fails; no calls are lost.",
                     self.preset.title
                 );
+                self.memory_offer = Some(offer.clone());
                 self.update(|seen| seen.offer = Some(offer));
             }
         }
