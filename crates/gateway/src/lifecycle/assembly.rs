@@ -89,7 +89,7 @@ pub(crate) struct AssemblyInput {
 
 /// Set when the system's service manager runs the gateway.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
-const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Assembly {
     /// Creates the parts and starts to connect to the upstreams.

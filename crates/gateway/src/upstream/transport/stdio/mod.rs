@@ -52,7 +52,7 @@ const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 /// How long to wait for the exit code of a process that closed a pipe.
 const EXIT_LIMIT: Duration = Duration::from_secs(1);
 /// How long calls in flight may take when the gateway stops.
-const DRAIN_LIMIT: Duration = Duration::from_secs(8);
+pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(4);
 /// How long the end of one process, with its last calls, may delay the start of the next.
 const PREVIOUS_LIMIT: Duration = Duration::from_secs(20);
 
