@@ -157,6 +157,11 @@ impl Paths {
         self.data.join("paused.json")
     }
 
+    /// When each editor was last seen.
+    pub fn last_seen_file(&self) -> PathBuf {
+        self.data.join("last-seen.json")
+    }
+
     /// The automatic restarts of applications.
     pub fn restarts_file(&self) -> PathBuf {
         self.data.join("restarts.json")

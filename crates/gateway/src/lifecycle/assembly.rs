@@ -189,9 +189,14 @@ impl Assembly {
         ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
-        for task in
-            [status_task.boxed(), catalog_task.boxed(), token_file_task.boxed(), wake_task.boxed()]
-        {
+        let last_seen_task = Arc::clone(&editors).keep_last_seen(lease.clone());
+        for task in [
+            status_task.boxed(),
+            catalog_task.boxed(),
+            token_file_task.boxed(),
+            last_seen_task.boxed(),
+            wake_task.boxed(),
+        ] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
 
