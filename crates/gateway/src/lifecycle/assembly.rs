@@ -236,6 +236,9 @@ impl Assembly {
             abandon_calls: CancellationToken::new(),
             predecessor: Predecessor::default(),
         });
+        let following = Arc::clone(&endpoint);
+        let visibility_task = async move { following.sessions.follow_visibility().await };
+        tasks.spawn(moved.clone().run_until_cancelled_owned(visibility_task));
         let config_editor = ConfigEditor {
             path: paths.config.clone(),
             in_force: set_handle.config,
