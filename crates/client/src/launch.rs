@@ -51,7 +51,7 @@ impl Launcher {
         Self { program, home, paths, editor: LOCAL_EDITOR.to_owned(), tried: Arc::default() }
     }
 
-    /// Uses the token of this editor, if it has one.
+    /// Uses the token of this editor.
     pub fn for_editor(self, editor: &str) -> Self {
         Self { editor: editor.to_owned(), ..self }
     }

@@ -167,6 +167,16 @@ impl Paths {
         self.data.join("paused.json")
     }
 
+    /// When each editor was last seen.
+    pub fn last_seen_file(&self) -> PathBuf {
+        self.data.join("last-seen.json")
+    }
+
+    /// The automatic restarts of applications.
+    pub fn restarts_file(&self) -> PathBuf {
+        self.data.join("restarts.json")
+    }
+
     /// The states of the upstreams over the last day.
     pub fn timelines_file(&self) -> PathBuf {
         self.data.join("timelines.json")

@@ -20,6 +20,9 @@ pub struct JournalRecord {
     pub location: ConfigLocation,
     #[serde(rename = "doors")]
     pub gateway_entries: Vec<GatewayEntry>,
+    /// The names of other entries that Evermoor wrote there before, and that may still be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     pub before: OriginalFile,
     /// The checksum of the file as Evermoor wrote it.
     pub written: String,
@@ -27,6 +30,14 @@ pub struct JournalRecord {
     pub made_place: bool,
     /// The folders that Evermoor created, the outermost first.
     pub made_folders: Vec<PathBuf>,
+}
+
+impl JournalRecord {
+    /// The names of all entries that Evermoor wrote there, the last ones last.
+    pub fn names(&self) -> Vec<String> {
+        let last = self.gateway_entries.iter().map(|gateway_entry| gateway_entry.name.clone());
+        self.earlier.iter().cloned().chain(last).collect()
+    }
 }
 
 /// The file before Evermoor's first change.
@@ -80,8 +91,14 @@ impl Journal {
             .find(|record| record.client == client && record.location == *location)
     }
 
-    /// Adds a record, or replaces the one for the same location.
-    pub(crate) fn put(&self, record: JournalRecord) -> std::io::Result<()> {
+    /// Adds a record, or replaces the one for the same location. The names of its entries are kept,
+    /// so that undo removes them too.
+    pub(crate) fn put(&self, mut record: JournalRecord) -> std::io::Result<()> {
+        let replaced = self.record(&record.client, &record.location);
+        record.earlier = replaced.map(|replaced| replaced.names()).unwrap_or_default();
+        record.earlier.retain(|name| {
+            record.gateway_entries.iter().all(|gateway_entry| gateway_entry.name != *name)
+        });
         let mut records = self.others(&record.client, &record.location);
         records.push(record);
         self.write(records)
@@ -199,6 +216,7 @@ mod tests {
             client: "cursor".to_owned(),
             location: ConfigLocation::of(PathBuf::from(FILE)),
             gateway_entries: Vec::new(),
+            earlier: Vec::new(),
             before: OriginalFile::Kept(first.clone()),
             written: String::new(),
             made_place: false,
@@ -209,6 +227,31 @@ mod tests {
         let second = journal.keep_at(1_000, "cursor", Path::new(FILE), b"second").unwrap();
         assert_eq!(names(&[second]), ["1001-mcp.json"]);
         assert!(!first.exists());
+    }
+
+    #[test]
+    fn a_record_that_replaces_another_keeps_the_names_of_its_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::below(folder.path());
+        let location = ConfigLocation::of(PathBuf::from(FILE));
+        let all = GatewayEntry::for_all();
+        let one = GatewayEntry::for_upstream("probe");
+        let two = GatewayEntry::for_upstream("notes");
+        for entries in [vec![all.clone()], vec![one.clone(), two.clone()], vec![one.clone()]] {
+            let record = JournalRecord {
+                client: "claude-code".to_owned(),
+                location: location.clone(),
+                gateway_entries: entries,
+                earlier: Vec::new(),
+                before: OriginalFile::Command,
+                written: String::new(),
+                made_place: false,
+                made_folders: Vec::new(),
+            };
+            journal.put(record).unwrap();
+        }
+        let record = journal.record("claude-code", &location).unwrap();
+        assert_eq!(record.names(), [all.name, two.name, one.name]);
     }
 
     #[test]

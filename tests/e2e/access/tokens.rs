@@ -3,6 +3,7 @@
 use std::process::Output;
 
 use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::shim::Shim;
 use evermoor_tests::gateway::{Gateway, http};
 use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::{PATIENCE, Scene};
@@ -208,4 +209,23 @@ async fn the_file_stays_private_whatever_is_changed_in_it() {
     gateway.add_editor("cursor").await;
     let file = scene.home().join("data/tokens.json");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn an_editor_whose_token_was_revoked_is_refused_over_stdio_too() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let _gateway = scene.gateway(&[&upstream]).await;
+    printed(&scene, &["add", "cursor"]).await;
+    let arguments = ["notes", "--editor", "cursor"];
+    let mut shim = Shim::start_with(&scene.home(), &arguments).initialized().await;
+    printed(&scene, &["revoke", "cursor"]).await;
+    shim.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    let refused = shim.answer().await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("has no token"), "{refused}");
+    let mut unknown = Shim::start_with(&scene.home(), &["notes", "--editor", "nobody"]);
+    unknown.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    let refused = unknown.answer().await;
+    let why = refused["error"]["message"].as_str().unwrap();
+    assert!(why.contains("The editor `nobody` has no token"), "{refused}");
 }

@@ -5,7 +5,7 @@ use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::Fault;
 
-use super::{connected, editor, ended, incidents, remember, until_app};
+use super::{connected, editor, ended, entry, incidents, remember, until_app};
 
 #[tokio::test]
 async fn a_crash_is_recognized_restarted_and_recorded() {
@@ -80,4 +80,26 @@ async fn after_three_restarts_in_ten_minutes_only_a_person_restarts_it() {
     let restart = super::restart(&gateway).await;
     assert_eq!(restart.end.unwrap().failure, None);
     assert_eq!(pieces.starts(), 5);
+}
+
+#[tokio::test]
+async fn restarts_count_across_gateways() {
+    // The second gateway did not start the application, so it may not learn how it exited.
+    const ALWAYS: &str = "restart = \"always\"\n";
+    let scene = Scene::new();
+    let (pieces, mut gateway) = connected(&scene, ALWAYS).await;
+    for life in 1..=3 {
+        let pid = pieces.instance(life).await.pid;
+        until_app(&gateway, |app| app.pid == Some(pid)).await;
+        pieces.newest().tell_last(Fault::Abort).await;
+    }
+    let pid = pieces.instance(4).await.pid;
+    ended(&gateway, 3).await;
+    gateway.process.kill().await;
+    gateway = scene.gateway_of("", &entry(ALWAYS)).await;
+    until_app(&gateway, |app| app.pid == Some(pid)).await;
+    pieces.newest().tell_last(Fault::Abort).await;
+    let app = until_app(&gateway, |app| app.offer.is_some()).await;
+    assert!(app.offer.unwrap().contains("stopped restarting it after 3 attempts"));
+    assert_eq!(pieces.starts(), 4);
 }

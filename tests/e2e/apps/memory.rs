@@ -1,8 +1,9 @@
 //! An application that uses too much memory: what the gateway tries, offers and does.
 
 use evermoor_tests::Scene;
-use evermoor_tests::fakes::pieces::{Fault, Pieces};
+use evermoor_tests::fakes::pieces::{Area, Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
+use http::Method;
 
 use super::{connected, editor, ended, entry, remember, steps, until_app};
 
@@ -46,6 +47,23 @@ async fn where_relief_does_not_help_a_restart_is_only_offered() {
     assert!(offer.ends_with("Restart it before it fails; no calls are lost."), "{offer}");
     assert_eq!(app.restart, None);
     assert_eq!((pieces.ledger.executions(RELIEF), pieces.starts()), (1, 1));
+}
+
+#[tokio::test]
+async fn an_offer_about_memory_outlives_the_connection() {
+    let scene = Scene::new();
+    let (pieces, gateway) = limited(&scene, "").await;
+    let _looking = gateway.look("pieces").await;
+    pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: true }).await;
+    let app = until_app(&gateway, |app| app.offer.is_some()).await;
+    pieces.tell(Fault::Refuse { area: Area::Mcp, status: 500, times: None }).await;
+    pieces.tell(Fault::Refuse { area: Area::Health, status: 500, times: None }).await;
+    gateway.control(Method::POST, "/api/upstreams/pieces/reconnect").await;
+    until_app(&gateway, |away| away.word != app.word).await;
+    pieces.tell(Fault::Behave).await;
+    gateway.until_connected("pieces").await;
+    let again = until_app(&gateway, |app| app.offer.is_some() && app.memory.is_some()).await;
+    assert_eq!((again.offer, again.pid), (app.offer, app.pid));
 }
 
 #[tokio::test]

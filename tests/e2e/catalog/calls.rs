@@ -1,6 +1,7 @@
 //! Hidden items cannot be called, and requests for them never reach the upstream.
 
 use super::*;
+use evermoor_tests::scene::wait::until;
 
 const HIDING: &str = "tools.deny = [\"hang\"]\nprompts.deny = [\"secret_*\"]\nresources.deny = [\"shelf://secret_*\"]";
 
@@ -87,6 +88,20 @@ async fn visible_items_next_to_hidden_ones_can_be_called() {
     assert_eq!((ledger.executions("a"), ledger.executions("b")), (1, 1));
     assert_eq!(ledger.executions("prompt public_one"), 2);
     assert_eq!(ledger.executions("resources/subscribe shelf://public_one"), 1);
+}
+
+#[tokio::test]
+async fn a_subscription_ends_when_a_list_hides_its_resource_and_returns_with_it() {
+    let library = Library::open("", "").await;
+    let session = library.session("/mcp/notes", &library.gateway.token()).await;
+    session.post(&request(1, "resources/subscribe", json!({ "uri": "shelf://secret_one" }))).await;
+    let ledger = &library.notes.ledger;
+    let subscribed = "resources/subscribe shelf://secret_one";
+    assert_eq!(ledger.executions(subscribed), 1);
+    library.change(HIDING, "");
+    ledger.until_executed("resources/unsubscribe shelf://secret_one").await;
+    library.change("", "");
+    until("a second subscription", || ledger.executions(subscribed) == 2).await;
 }
 
 #[tokio::test]

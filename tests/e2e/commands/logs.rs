@@ -36,6 +36,8 @@ async fn changes_of_an_upstream_are_in_the_log() {
     assert!(of_notes.contains("warn  notes: upstream down"), "{of_notes}");
     let data = evermoor(&scene.home(), &["logs", "notes", "-n", "1", "--json"]).await;
     assert_eq!(json(&data)["upstream"], "notes");
+    let newest = evermoor(&scene.home(), &["logs", "--since", "1h", "-n", "2"]).await;
+    assert_eq!(text(&newest.stdout).lines().count(), 2, "a number limits a period, too");
     let none = evermoor(&scene.home(), &["logs", "nobody"]).await;
     assert!(text(&none.stderr).contains("has no lines about `nobody`"));
 

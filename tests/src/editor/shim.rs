@@ -17,8 +17,13 @@ pub struct Shim {
 
 impl Shim {
     pub fn start(home: &Path, upstream: Option<&str>) -> Self {
+        Self::start_with(home, upstream.as_slice())
+    }
+
+    /// A shim with these arguments.
+    pub fn start_with(home: &Path, arguments: &[&str]) -> Self {
         let mut process = Process::evermoor(home, |command| {
-            command.arg("connect").args(upstream).arg("--home").arg(home).stdin(Stdio::piped());
+            command.arg("connect").args(arguments).arg("--home").arg(home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");
         Self { process, input }

@@ -172,9 +172,9 @@ pub(crate) enum Command {
         /// Keep running and show new lines.
         #[arg(long, short)]
         follow: bool,
-        /// The number of lines.
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-        lines: usize,
+        /// The number of lines [default: 50, or all with --since].
+        #[arg(long, short = 'n', value_name = "N")]
+        lines: Option<usize>,
         /// How far to look back, such as 10m or 2h.
         #[arg(long, value_name = "TIME", value_parser = length)]
         since: Option<u64>,

@@ -7,6 +7,7 @@ use evermoor_client::ControlClient;
 use evermoor_core::api::{EditorStatus, NewToken};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::tokens::{LOCAL_EDITOR, TokenError, Tokens};
+use evermoor_gateway::editors::last_seen;
 use evermoor_gateway::system::keys;
 use evermoor_gateway::system::keys::ChangeError;
 use evermoor_platform::clock;
@@ -43,10 +44,11 @@ fn list(paths: &Paths) -> Result<Vec<EditorStatus>, Failure> {
     }
     let unusable = |error| Failure::from(&ChangeError::Keys(error));
     let tokens = keys::known_tokens(paths).map_err(unusable)?;
+    let seen = last_seen::read(paths);
     let editor = |(name, made): (&str, Option<u64>)| EditorStatus {
         name: name.to_owned(),
         made,
-        seen: None,
+        seen: seen.get(name).copied(),
         own: name == LOCAL_EDITOR,
         shown: None,
         hint: None,

@@ -20,11 +20,14 @@ pub(crate) struct LogQuery {
     pub(crate) upstream: Option<String>,
     /// The tray's log instead of the gateway's.
     pub(crate) tray: bool,
-    pub(crate) lines: usize,
+    /// At most this many lines. Without a number: all lines of the period, or the last ones.
+    pub(crate) lines: Option<usize>,
     /// Only lines from this period, in milliseconds.
     pub(crate) since: Option<u64>,
 }
 
+/// How many lines are shown if neither a number nor a period is given.
+const DEFAULT_LINES: usize = 50;
 /// How often to check for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -32,8 +35,10 @@ pub(crate) fn run(paths: &Paths, query: &LogQuery, follow: bool) -> Exit {
     let path = if query.tray { paths.tray_log_file() } else { paths.log_file() };
     let now = clock::unix_millis();
     let from = query.since.map_or(0, |since| now.saturating_sub(since));
-    // `--since` shows all lines of the period.
-    let count = if query.since.is_some() { usize::MAX } else { query.lines };
+    let count = query.lines.unwrap_or(match query.since {
+        Some(_) => usize::MAX,
+        None => DEFAULT_LINES,
+    });
     let mut follower = read::LogFollower::new(path.clone());
     let lines = read::newest(&path, count, |line| {
         is_of(line, query.upstream.as_deref()) && line.at >= from

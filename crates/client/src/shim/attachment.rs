@@ -40,7 +40,8 @@ impl Attachment {
             }),
         };
         let control = attached.map_err(HttpError::NoGateway)?;
-        let token = token::of(self.launcher.paths(), self.launcher.editor());
+        let token = token::of(self.launcher.paths(), self.launcher.editor())
+            .map_err(HttpError::NoGateway)?;
         let gateway = HttpClient::new(&control.runtime().origin, &token);
         *self.gateway.lock() = Some(gateway.clone());
         Ok(gateway)
@@ -54,7 +55,8 @@ impl Attachment {
 
 /// Whether retrying is pointless until the user has fixed something.
 pub(super) fn needs_user_action(error: &HttpError) -> bool {
-    let permanent =
-        |failure: &Failure| matches!(failure.code, Code::Configuration | Code::PortTaken);
+    let permanent = |failure: &Failure| {
+        matches!(failure.code, Code::Configuration | Code::PortTaken | Code::Forbidden)
+    };
     matches!(error, HttpError::NoGateway(failure) if permanent(failure))
 }

@@ -34,6 +34,7 @@ pub(super) fn or_server(
         ("args", table.args.is_some()),
         ("env", !table.env.is_empty()),
         ("cwd", table.cwd.is_some()),
+        ("start_timeout", table.start_timeout.is_some()),
         ("headers", !table.headers.is_empty()),
         ("ca_file", table.ca_file.is_some()),
         ("proxy", table.proxy.is_some()),

@@ -6,5 +6,7 @@ use std::time::Duration;
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 /// How long a call waits for an upstream that is down.
 pub const DEFAULT_HOLD: Duration = Duration::from_secs(25);
+/// How long a program may take to start.
+pub(super) const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a call may take.
 pub(super) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);

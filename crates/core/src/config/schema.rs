@@ -99,7 +99,7 @@ mod tests {
             "url = \"http://x\"\nca_file = \"a.pem\"\ncall_timeout = 180\nkeepalive_interval = \"3m\"",
             "url = \"http://x\"\ntools.write.retry = \"safe\"\ntools.allow = [\"a*\"]\ntrust_annotations = true",
             "url = \"http://x\"\ntools.deny.retry = \"never\"\nprompts.deny = []\nresources.allow = [\"f*\"]",
-            "command = \"npx\"\nargs = [\"-y\", \"x\"]\nenv = { A = \"b\" }\ncwd = \"~\"\nsharing = \"per-client\"",
+            "command = \"npx\"\nargs = [\"-y\", \"x\"]\nenv = { A = \"b\" }\ncwd = \"~\"\nstart_timeout = \"3m\"\nsharing = \"per-client\"",
             "preset = \"pieces-os\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"2.5 GB\"",
             "title = \"A\"\nenabled = false\nurl = \"http://x\"",
         ];

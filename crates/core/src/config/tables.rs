@@ -63,6 +63,7 @@ pub(crate) struct UpstreamTable {
     pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
     pub(super) ca_file: Option<Files>,
     pub(super) proxy: Option<Spanned<String>>,
+    pub(super) start_timeout: Option<Spanned<DurationText>>,
     call_timeout: Option<Spanned<DurationText>>,
     keepalive_interval: Option<Spanned<DurationText>>,
     #[serde(default)]

@@ -12,7 +12,7 @@
 //! - [`port_finder`]: finds the application; [`app`]: the application as its connector sees it
 //! - [`watcher`]: the task that watches it; [`state`]: what is known about it
 //! - [`observe`], [`probe`], [`process`]: its health, its HTTP probes, its process
-//! - [`exit_cause`]: why it exited; [`restart`]: restarts it
+//! - [`exit_cause`]: why it exited; [`restart`]: restarts it; [`restart_records`]: how often
 //!
 //! Uses `upstream` (handles and links), `history` and `system`. `config`, `lifecycle`, `server` and
 //! the connectors of `upstream` use it.
@@ -24,6 +24,7 @@ pub(crate) mod port_finder;
 mod probe;
 mod process;
 mod restart;
+mod restart_records;
 pub(crate) mod state;
 mod watcher;
 
@@ -46,6 +47,7 @@ pub(crate) use crate::system::exit::OS;
 use crate::upstream::UpstreamHandle;
 pub(crate) use app::App;
 pub(crate) use probe::ProbeClient;
+pub use restart_records::RestartRecords;
 pub(crate) use state::AppState;
 use watcher::AppWatcher;
 
@@ -65,6 +67,7 @@ struct Inner {
 pub struct WatcherContext {
     pub apps: Apps,
     pub history: History,
+    pub restart_records: Arc<RestartRecords>,
     /// Notified when something that people see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.

@@ -13,11 +13,9 @@ use evermoor_core::policy::app::AppRun;
 use evermoor_core::policy::app::evidence::ExitCause;
 use evermoor_core::policy::app::state::{AppHealth, AppHealthState};
 
-/// The shared state of one application, and the way to request a restart.
+/// The shared state of one application.
 pub(crate) struct AppState {
     seen: watch::Sender<Observed>,
-    /// The supervisor stands aside during a restart, so that no call is sent.
-    aside: watch::Sender<bool>,
     /// How many people have the application's page open.
     viewers: watch::Sender<usize>,
 }
@@ -48,7 +46,6 @@ pub(crate) struct Observed {
     /// Evermoor no longer restarts it automatically.
     pub(super) gave_up: bool,
     pub(super) restart: Option<api::RestartProgress>,
-    restart_requested: bool,
 }
 
 /// Memory and load, and the trend of memory.
@@ -64,6 +61,10 @@ pub(super) struct Usage {
 pub(crate) struct Viewer(watch::Sender<usize>);
 
 impl Observed {
+    fn last_restart(&self) -> u64 {
+        self.restart.as_ref().map_or(0, |restart| restart.number)
+    }
+
     /// Forgets everything except the last restart.
     pub(super) fn forget(&mut self) {
         *self = Self { restart: self.restart.take(), ..Self::default() };
@@ -72,8 +73,7 @@ impl Observed {
 
 impl AppState {
     pub(super) fn new() -> Self {
-        let viewers = watch::Sender::new(0);
-        Self { seen: watch::Sender::default(), aside: watch::Sender::new(false), viewers }
+        Self { seen: watch::Sender::default(), viewers: watch::Sender::new(0) }
     }
 
     pub(super) fn seen(&self) -> Observed {
@@ -116,41 +116,23 @@ impl AppState {
         self.seen.borrow().answered.map(|answered| answered.elapsed())
     }
 
-    pub(crate) fn aside(&self) -> watch::Receiver<bool> {
-        self.aside.subscribe()
+    /// The number of the last restart that began; 0 if none did.
+    pub(super) fn last_restart(&self) -> u64 {
+        self.seen.borrow().last_restart()
     }
 
-    pub(super) fn step_aside(&self, aside: bool) {
-        self.aside.send_replace(aside);
-    }
-
-    /// Requests a restart and returns its number. A request during a restart joins that restart.
-    pub(crate) fn request_restart(&self) -> u64 {
-        let mut number = 0;
-        self.change(|seen| {
-            let last = seen.restart.as_ref();
-            number = last.map_or(0, |restart| restart.number);
-            if last.is_none_or(|restart| restart.end.is_some()) {
-                seen.restart_requested = true;
-                number += 1;
-            }
-        });
-        number
-    }
-
-    /// Waits until a restart is requested.
-    pub(super) async fn restart_requested(&self) {
-        let mut seen = self.seen.subscribe();
-        // This cannot fail: `self` owns the sender.
-        let _ = seen.wait_for(|seen| seen.restart_requested).await;
+    /// The number of the restart that answers a request made now: the one in progress, or the next.
+    pub(crate) fn requested_restart(&self) -> u64 {
+        let seen = self.seen.borrow();
+        let in_progress = seen.restart.as_ref().filter(|restart| restart.end.is_none());
+        in_progress.map_or_else(|| seen.last_restart() + 1, |restart| restart.number)
     }
 
     /// Begins a restart, which answers any pending request for one.
     pub(super) fn begin_restart(&self, at: u64) {
         self.change(|seen| {
-            seen.restart_requested = false;
             (seen.offer, seen.gave_up) = (None, false);
-            let number = seen.restart.as_ref().map_or(0, |restart| restart.number) + 1;
+            let number = seen.last_restart() + 1;
             seen.restart =
                 Some(api::RestartProgress { number, began: at, steps: vec![], end: None });
         });
@@ -166,7 +148,6 @@ impl AppState {
 
     pub(super) fn end_restart(&self, end: api::RestartResult) {
         self.change(|seen| {
-            seen.restart_requested = false;
             if let Some(restart) = &mut seen.restart {
                 restart.end = Some(end);
             }

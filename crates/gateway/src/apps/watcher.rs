@@ -46,6 +46,8 @@ pub(super) struct AppWatcher {
     auto_restart: AutoRestart,
     /// This run was already reported as hung.
     hung: bool,
+    /// The offer to restart this run because of its memory. It outlives the connection.
+    memory_offer: Option<String>,
     /// When the last sample was recorded.
     sampled: Option<Instant>,
     verdict_sender: mpsc::Sender<ExitVerdict>,
@@ -96,6 +98,9 @@ impl AppWatcher {
     ) -> Self {
         let app = context.apps.app_state(upstream.name());
         let (verdict_sender, verdicts) = mpsc::channel(4);
+        let record = context.restart_records.of(upstream.name());
+        let (now, wall) = (Instant::now().into_std(), millis(context.clock.now()));
+        let auto_restart = AutoRestart::from_record(&record, now, wall);
         Self {
             upstream,
             preset,
@@ -103,8 +108,9 @@ impl AppWatcher {
             context,
             process: None,
             known_generation: None,
-            auto_restart: AutoRestart::default(),
+            auto_restart,
             hung: false,
+            memory_offer: None,
             sampled: None,
             verdict_sender,
             verdicts,
@@ -136,7 +142,7 @@ impl AppWatcher {
                 biased;
                 () = exit_of(self.process.as_ref()) => WatcherEvent::Exited,
                 Some(verdict) = self.verdicts.recv() => WatcherEvent::Explained(verdict),
-                () = self.app.restart_requested() => WatcherEvent::RestartRequested,
+                () = self.upstream.until_app_restart_after(self.app.last_restart()) => WatcherEvent::RestartRequested,
                 changed = state.changed() => match changed {
                     Ok(()) => WatcherEvent::LinkChanged,
                     Err(_) => return,
@@ -199,7 +205,7 @@ impl AppWatcher {
         let run = |process: &Option<Process>| process.as_ref().map(Process::run);
         if self.process.is_none() || run(&self.process) != run(&process) {
             self.process = process;
-            self.hung = false;
+            (self.hung, self.memory_offer) = (false, None);
             self.auto_restart.run_started();
             self.update(|seen| seen.offer = None);
         }
@@ -231,7 +237,7 @@ impl AppWatcher {
 
     async fn on_away(&mut self, found: Option<u16>, health: Option<AppHealth>) -> Duration {
         if found.is_some() {
-            self.upstream.app_is_reachable().await;
+            self.upstream.app_is_reachable();
         }
         let Some(health) = health else { return AWAY_INTERVAL };
         let (state, served) = (health.state.clone(), self.app.has_served());
@@ -287,6 +293,7 @@ impl AppWatcher {
         tracing::warn!(upstream = %self.upstream.name(), run = exit.run.pid, "{}", cause.sentence(&title));
         let (policy, now) = (self.policy(), Instant::now().into_std());
         let response = self.auto_restart.ended(policy, &cause, exit.lived, now);
+        self.record_restarts().await;
         if response == ExitResponse::Restart && !cause.is_crash() && self.restarts_itself().await {
             return;
         }
@@ -303,12 +310,21 @@ impl AppWatcher {
         self.context.history.explain(self.upstream.name().as_str(), at, record);
         let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
         let response = self.auto_restart.hung(self.policy(), lived, Instant::now().into_std());
+        self.record_restarts().await;
         self.respond(response, RestartReason::Hung).await;
     }
 
     async fn on_restart_requested(&mut self) {
         self.auto_restart.reset();
+        self.record_restarts().await;
         self.restart(RestartReason::Requested).await;
+    }
+
+    /// Keeps the count of automatic restarts for the next gateway.
+    async fn record_restarts(&self) {
+        let (now, wall) = (Instant::now().into_std(), millis(self.context.clock.now()));
+        let record = self.auto_restart.record(now, wall);
+        self.context.restart_records.set(self.upstream.name(), record).await;
     }
 
     async fn respond(&mut self, response: ExitResponse, reason: RestartReason) {
@@ -349,8 +365,15 @@ impl AppWatcher {
             idle_after: self.preset.memory.map_or(DEFAULT_IDLE, |memory| memory.idle),
         };
         match self.auto_restart.memory(self.policy(), pressure, Instant::now().into_std()) {
-            MemoryAction::Nothing => self.update(|seen| seen.offer = None),
-            MemoryAction::Wait => {}
+            MemoryAction::Nothing => {
+                self.memory_offer = None;
+                self.update(|seen| seen.offer = None);
+            }
+            MemoryAction::Wait => {
+                if let Some(offer) = self.memory_offer.clone() {
+                    self.update(|seen| seen.offer = seen.offer.take().or(Some(offer)));
+                }
+            }
             MemoryAction::Relieve => {
                 let Some((probe, port)) = self.context.apps.probe().zip(self.app.seen().port)
                 else {
@@ -370,6 +393,7 @@ impl AppWatcher {
                     "{} uses {used} of memory. Restart it before it fails; no calls are lost.",
                     self.preset.title
                 );
+                self.memory_offer = Some(offer.clone());
                 self.update(|seen| seen.offer = Some(offer));
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! # Theory of operation
 //! One task owns the set. For each reading of the configuration it stops the upstreams that were
-//! removed, reconfigures those that changed, starts the new ones and leaves the others alone.
+//! removed, reconfigures those that changed, starts the new ones and leaves the others alone. It also
+//! pauses and resumes them as the user wants.
 //! Everyone else holds an [`UpstreamSetHandle`]. A call in flight on an upstream that is stopped or
 //! moved keeps its connection until it is answered. A held call follows its upstream to the new
 //! address, or is answered that nothing was sent if the upstream is stopped. A reading with a
@@ -142,6 +143,7 @@ impl UpstreamSet {
                 biased;
                 Ok(()) = self.context.preset_set.changed() => self.adopt().await,
                 Ok(()) = self.context.problems.changed() => {}
+                Ok(()) = self.context.paused.changed() => self.pause(),
                 reading = readings.recv() => match reading {
                     Some(reading) => self.read(reading).await,
                     None => return,
@@ -149,6 +151,14 @@ impl UpstreamSet {
             }
             self.warn();
             self.context.changed.notify_one();
+        }
+    }
+
+    /// Pauses and resumes upstreams as the user wants.
+    fn pause(&mut self) {
+        let paused = self.context.paused.borrow_and_update();
+        for member in &self.members {
+            member.handle.set_paused(paused.is(member.handle.name().as_str()));
         }
     }
 
@@ -220,11 +230,11 @@ impl UpstreamSet {
             notification_log: self.context.notification_log.clone(),
             upstream_subscriptions: self.context.upstream_subscriptions.clone(),
             history: self.context.history.clone(),
-            paused: self.context.paused.clone(),
             apps: self.context.apps.clone(),
             secrets: self.context.secrets.clone(),
         };
-        let handle = UpstreamHandle::start(upstream, known, &context, stop.clone());
+        let paused = self.context.paused.borrow().is(upstream.name.as_str());
+        let handle = UpstreamHandle::start(upstream, known, paused, &context, stop.clone());
         Member { handle, stop }
     }
 }

@@ -6,6 +6,7 @@
 //! the user take effect too. When an editor's token is revoked or replaced, everything that was
 //! admitted with the old one is cancelled.
 //!
+//! - [`last_seen`]: when each editor was last seen, on disk
 //! - [`setup`]: runs editors' own commands to add Evermoor
 //! - [`import`]: moves the servers that editors already have into Evermoor, and back
 //!
@@ -13,9 +14,10 @@
 //! `monitoring`, `lifecycle` and the command line use it.
 
 pub mod import;
+pub mod last_seen;
 pub mod setup;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -33,6 +35,7 @@ use crate::system::clock::ClockAndRandom;
 use crate::system::file_watch;
 use crate::system::keys;
 use crate::system::keys::{ChangeError, KeyError};
+use crate::system::write_lease::WriteLease;
 
 /// All editors with a token.
 pub struct Editors {
@@ -42,6 +45,8 @@ pub struct Editors {
     turn: Mutex<()>,
     /// Notified when the list of editors has changed.
     changed: Arc<Notify>,
+    /// Notified when an editor was seen again after a while.
+    seen_again: Notify,
     clock: ClockAndRandom,
     tasks: TaskTracker,
 }
@@ -78,8 +83,14 @@ impl Editors {
         clock: ClockAndRandom,
         tasks: TaskTracker,
     ) -> Self {
-        let table = RwLock::new(TokenTable::of(tokens));
-        Self { paths, table, turn: Mutex::default(), changed, clock, tasks }
+        let table = TokenTable::of(tokens);
+        for (name, seen) in last_seen::read(&paths) {
+            if let Some(status) = table.statuses.get(&name) {
+                status.seen.store(seen, Ordering::Relaxed);
+            }
+        }
+        let (table, turn, seen_again) = (RwLock::new(table), Mutex::default(), Notify::new());
+        Self { paths, table, turn, changed, seen_again, clock, tasks }
     }
 
     /// The editor that presents this token.
@@ -164,6 +175,31 @@ impl Editors {
         }
     }
 
+    /// Writes when each editor was last seen, whenever that changes, for the next gateway.
+    pub async fn keep_last_seen(self: Arc<Self>, lease: WriteLease) {
+        loop {
+            self.seen_again.notified().await;
+            let writing = loop {
+                match lease.take().await {
+                    Some(writing) => break writing,
+                    None => lease.until_held().await,
+                }
+            };
+            let (paths, seen) = (self.paths.clone(), self.last_seen());
+            let written = self.tasks.spawn_blocking(move || last_seen::write(&paths, &seen)).await;
+            if let Ok(Err(error)) = written {
+                tracing::warn!(%error, "cannot write when editors were seen");
+            }
+            drop(writing);
+        }
+    }
+
+    fn last_seen(&self) -> BTreeMap<String, u64> {
+        let table = self.table.read();
+        let seen = table.statuses.iter();
+        seen.filter_map(|(name, status)| Some((name.clone(), status.last_seen()?))).collect()
+    }
+
     async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, TokenError> + Send + 'static,
@@ -193,6 +229,7 @@ impl Editors {
         if Duration::from_millis(now.abs_diff(before)) >= SEEN_PRECISION {
             status.seen.store(now, Ordering::Relaxed);
             self.changed.notify_one();
+            self.seen_again.notify_one();
         }
         Editor { name: name.to_owned(), revoked: status.revoked.clone() }
     }
@@ -304,5 +341,23 @@ mod tests {
         assert_eq!(seen, Some(60_000_000));
         editors.rotate(LOCAL_EDITOR.into()).await.unwrap();
         assert_eq!(editors.list()[0].seen, seen, "a new token keeps when it was seen");
+    }
+
+    #[tokio::test]
+    async fn the_next_gateway_knows_when_an_editor_was_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = editors(&folder);
+        before.without_token();
+        let keeping = Arc::clone(&before).keep_last_seen(WriteLease::new(true));
+        let written = async {
+            while last_seen::read(&before.paths).is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = keeping => {}
+            () = written => {}
+        }
+        assert_eq!(editors(&folder).list()[0].seen, Some(60_000_000));
     }
 }

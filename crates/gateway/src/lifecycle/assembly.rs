@@ -18,7 +18,7 @@ use evermoor_core::security::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
 use crate::apps;
-use crate::apps::{Apps, WatcherContext};
+use crate::apps::{Apps, RestartRecords, WatcherContext};
 use crate::config::edit::ConfigEditor;
 use crate::config::first_run::FirstRun;
 use crate::config::pauses::Pauses;
@@ -89,7 +89,7 @@ pub(crate) struct AssemblyInput {
 
 /// Set when the system's service manager runs the gateway.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
-const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Assembly {
     /// Creates the parts and starts to connect to the upstreams.
@@ -132,6 +132,7 @@ impl Assembly {
         let watcher_context = WatcherContext {
             apps: apps.clone(),
             history: history.clone(),
+            restart_records: Arc::new(RestartRecords::read(paths.restarts_file(), tasks.clone())),
             changed: changed.clone(),
             wakes: set_context.wakes.clone(),
             clock: ClockAndRandom::real(),
@@ -188,9 +189,14 @@ impl Assembly {
         ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
-        for task in
-            [status_task.boxed(), catalog_task.boxed(), token_file_task.boxed(), wake_task.boxed()]
-        {
+        let last_seen_task = Arc::clone(&editors).keep_last_seen(lease.clone());
+        for task in [
+            status_task.boxed(),
+            catalog_task.boxed(),
+            token_file_task.boxed(),
+            last_seen_task.boxed(),
+            wake_task.boxed(),
+        ] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
 
@@ -230,6 +236,9 @@ impl Assembly {
             abandon_calls: CancellationToken::new(),
             predecessor: Predecessor::default(),
         });
+        let following = Arc::clone(&endpoint);
+        let visibility_task = async move { following.sessions.follow_visibility().await };
+        tasks.spawn(moved.clone().run_until_cancelled_owned(visibility_task));
         let config_editor = ConfigEditor {
             path: paths.config.clone(),
             in_force: set_handle.config,

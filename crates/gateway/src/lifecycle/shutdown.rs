@@ -1,7 +1,8 @@
 //! The end of a gateway, after SIGTERM, `evermoor stop` or a handover: calls in flight finish first.
 //!
-//! A stopped gateway gives calls ten seconds. After a handover they have two minutes, because another
-//! gateway already serves the editors.
+//! A stopped gateway ends within ten seconds, with every process that it started. Service managers kill
+//! what takes longer, and then nobody would know what became of the calls. After a handover calls have
+//! two minutes, because another gateway already serves the editors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +13,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_platform::paths::Paths;
+use evermoor_platform::process::child::tree::{STDIN_CLOSED_TIMEOUT, TERMINATE_TIMEOUT};
 
 use crate::lifecycle::assembly::Assembly;
 use crate::lifecycle::handover;
 use crate::lifecycle::handover::SuccessorLine;
+use crate::upstream::transport::stdio;
 
 /// How long calls in flight may take when the gateway is stopped.
-const DRAIN: Duration = Duration::from_secs(10);
+const DRAIN: Duration = stdio::DRAIN_LIMIT;
 /// How long they may take when another gateway already serves.
 const HANDOVER_DRAIN: Duration = Duration::from_secs(120);
-/// How long the shutdown may take once no call is in flight. A child process may need five seconds.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(6);
+/// How long the shutdown may take once no call is in flight. A child process may need all of it.
+pub(super) const TIMEOUT: Duration = STDIN_CLOSED_TIMEOUT.saturating_add(TERMINATE_TIMEOUT);
 
 /// Lets calls in flight finish, then ends everything. The listener is closed already.
 pub(super) async fn stop(assembly: Assembly, paths: &Paths) {
@@ -59,4 +62,15 @@ pub(super) async fn after_handover(
     stop.cancel();
     assembly.ended(TIMEOUT).await;
     tracing::info!("all calls are finished; the handover is complete");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::assembly::LAST_ANSWERS_TIMEOUT;
+
+    #[test]
+    fn a_gateway_that_is_stopped_ends_within_ten_seconds() {
+        assert!(DRAIN + LAST_ANSWERS_TIMEOUT + TIMEOUT <= Duration::from_secs(10));
+    }
 }

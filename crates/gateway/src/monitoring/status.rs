@@ -8,7 +8,6 @@ use tokio::sync::{Notify, watch};
 use evermoor_core::api;
 use evermoor_core::api::Status;
 use evermoor_core::config;
-use evermoor_platform::clock;
 
 use crate::config::first_run::FirstRun;
 use crate::config::upstream_set::UpstreamSetHandle;
@@ -18,7 +17,7 @@ use crate::monitoring::clients::Clients;
 use crate::monitoring::user_actions::UserActions;
 use crate::routing::merged_catalogs::EditorCatalogs;
 use crate::upstream::notification_log::NotificationLog;
-use crate::upstream::{LinkState, UpstreamHandle, UpstreamSnapshot};
+use crate::upstream::{LinkState, Stall, UpstreamHandle, UpstreamSnapshot};
 
 /// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
@@ -55,7 +54,8 @@ pub fn overview(
             true => set.apps.app_state(handle.name()).view(),
             false => None,
         };
-        let touched = sources.user_actions.last(handle.name().as_str());
+        let restarted = handle.restart_requested_at().map(millis);
+        let touched = sources.user_actions.last(handle.name().as_str(), restarted);
         api::UpstreamStatus { hidden, app, touched, ..view(handle, &handle.state(), origin) }
     });
     let mut views: Vec<api::UpstreamStatus> = running.collect();
@@ -128,9 +128,9 @@ fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api:
                 }),
             },
             // Connected but not answering: show it as down.
-            Some(failure) => {
-                let now = clock::unix_millis();
-                api::UpstreamState::Down { since: now, retry_at: now, attempts: 0, failure }
+            Some(Stall { since, failure }) => {
+                let since = millis(since);
+                api::UpstreamState::Down { since, retry_at: since, attempts: 0, failure }
             }
         },
         LinkState::Down { since, retry_at, attempts, failure } => api::UpstreamState::Down {

@@ -249,13 +249,12 @@ mod tests {
                 notification_log: crate::upstream::notification_log::NotificationLog::default(),
                 upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
                 history: crate::history::History::disabled(),
-                paused: watch::channel(Default::default()).1,
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::system_default(),
             };
             let start = |upstream: &config::UpstreamConfig| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());
-                Self::start(upstream.clone(), known, &context, stop)
+                Self::start(upstream.clone(), known, false, &context, stop)
             };
             config.upstreams.iter().map(start).collect()
         }

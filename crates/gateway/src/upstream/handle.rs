@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -19,13 +19,14 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use super::delivery::in_flight::InFlightCalls;
 use super::delivery::retry_budget::RetryBudget;
 use super::delivery::{self, list_fallback};
+use super::desired_state::{DesiredStateSender, Mode};
 use super::per_client::PerClientConnections;
 use super::supervisor::state_channel::PublishedState;
-use super::supervisor::{PauseWatch, Supervisor};
+use super::supervisor::{DesiredWatch, Signals, Supervisor};
 use super::transport::connector::{Connect, Connector};
 use super::{
-    COMMAND_LIMIT, CallReply, Caller, Command, Configure, ConnectionScope, KnownCatalog, LinkState,
-    ScopeOwner, UpstreamContext, UpstreamSnapshot,
+    CallReply, Caller, ConnectionScope, KnownCatalog, LinkState, REACTION_LIMIT, ScopeOwner,
+    UpstreamContext, UpstreamSnapshot,
 };
 use crate::history::CurrentTally;
 use crate::system::clock::ClockAndRandom;
@@ -38,7 +39,10 @@ pub struct UpstreamHandle {
     /// The connections of single editors; `None` if this handle is one of them.
     per_client: Option<Arc<PerClientConnections>>,
     pub(super) state: watch::Receiver<UpstreamSnapshot>,
-    pub(super) commands: mpsc::Sender<Command>,
+    /// What is wanted of the upstream.
+    desired: DesiredStateSender,
+    /// Counts how often its application was found reachable again.
+    reachable: Arc<watch::Sender<u64>>,
     /// How many calls wait for a connection.
     pub(super) held: Arc<watch::Sender<usize>>,
     /// How many bytes those calls occupy.
@@ -50,32 +54,55 @@ pub struct UpstreamHandle {
     pub(super) clock: ClockAndRandom,
 }
 
+/// What the supervisor of a connection starts with.
+struct NewUpstream<C> {
+    scope: ConnectionScope,
+    /// The configuration that the connector was made for.
+    config: Arc<config::UpstreamConfig>,
+    known: Option<Arc<KnownCatalog>>,
+    connector: C,
+    desired: DesiredStateSender,
+    reachable: Arc<watch::Sender<u64>>,
+}
+
 impl UpstreamHandle {
     /// Starts the supervisor of one upstream, with the catalog `known` from an earlier run. It runs
     /// until `stop`.
     pub fn start(
         config: config::UpstreamConfig,
         known: Option<Arc<KnownCatalog>>,
+        paused: bool,
         context: &UpstreamContext,
         stop: CancellationToken,
     ) -> Self {
         let per_client = Some(Arc::new(PerClientConnections::new(context.clone(), stop.clone())));
         let scope = ConnectionScope::shared(&config.name);
-        Self { per_client, ..Self::start_in_scope(scope, config, known, context, stop) }
+        let connector = connector(&config, known.as_ref(), context, &stop);
+        let config = Arc::new(config);
+        let desired = DesiredStateSender::new(&config, paused);
+        let reachable = Arc::default();
+        let new = NewUpstream { scope, config, known, connector, desired, reachable };
+        Self { per_client, ..new.spawn(context, stop) }
     }
 
-    pub(super) fn start_in_scope(
-        scope: ConnectionScope,
-        config: config::UpstreamConfig,
-        known: Option<Arc<KnownCatalog>>,
+    /// Starts a supervisor for the connection of one editor, which follows the same desired state.
+    pub(super) fn start_per_client(
+        &self,
+        owner: ScopeOwner,
         context: &UpstreamContext,
         stop: CancellationToken,
     ) -> Self {
-        let transport = known.as_ref().and_then(|known| known.transport);
-        let app = context.apps.of(&config.name);
-        let (secrets, tasks) = (context.secrets.clone(), context.tasks.clone());
-        let connector = Connector::new(&config, app, secrets, transport, tasks, stop.clone());
-        Self::spawn(scope, config, connector, known, context, stop)
+        let known = self.state().known;
+        let connector = connector(&self.config, known.as_ref(), context, &stop);
+        let new = NewUpstream {
+            scope: ConnectionScope { upstream: self.name().clone(), owner: Some(owner) },
+            config: Arc::clone(&self.config),
+            known,
+            connector,
+            desired: self.desired.clone(),
+            reachable: Arc::clone(&self.reachable),
+        };
+        new.spawn(context, stop)
     }
 
     #[cfg(test)]
@@ -86,64 +113,11 @@ impl UpstreamHandle {
         context: &UpstreamContext,
         stop: CancellationToken,
     ) -> Self {
-        Self::spawn(ConnectionScope::shared(&config.name), config, connector, known, context, stop)
-    }
-
-    fn spawn(
-        scope: ConnectionScope,
-        config: config::UpstreamConfig,
-        connector: impl Connect,
-        known: Option<Arc<KnownCatalog>>,
-        context: &UpstreamContext,
-        stop: CancellationToken,
-    ) -> Self {
-        let clock = context.clock.clone();
-        let pause = PauseWatch { paused: context.paused.clone(), upstream: config.name.clone() };
-        let link = match pause.is_paused() {
-            true => LinkState::Paused { since: clock.now() },
-            false => LinkState::Connecting,
-        };
-        let (publish, state) = watch::channel(UpstreamSnapshot { link, known });
-        let (commands, received) = mpsc::channel(64);
-        let held = Arc::new(watch::Sender::new(0));
-        let config = Arc::new(config);
-        let incidents = context.history.of(config.name.as_str());
-        let current_tally = incidents.current_tally();
-        let supervisor = Supervisor::new(
-            Arc::clone(&config),
-            connector,
-            PublishedState {
-                scope: scope.clone(),
-                state: publish,
-                changed: Arc::clone(&context.changed),
-                notification_log: context.notification_log.clone(),
-                incidents,
-                paused: context.paused.clone(),
-                app_restarting: context.apps.app_state(&config.name).aside(),
-                wanted: context.upstream_subscriptions.in_scope(&scope),
-            },
-            received,
-            held.subscribe(),
-            context.wakes.clone(),
-            clock.clone(),
-        );
-        context.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
-        let budget = Arc::new(Mutex::new(RetryBudget::new(Instant::now())));
-        let settings = context.settings.clone();
-        let held_bytes = Arc::default();
-        Self {
-            config,
-            scope,
-            per_client: None,
-            state,
-            commands,
-            held,
-            held_bytes,
-            budget,
-            settings,
-            current_tally,
-            clock,
-        }
+        let (scope, config) = (ConnectionScope::shared(&config.name), Arc::new(config));
+        let desired = DesiredStateSender::new(&config, false);
+        let reachable = Arc::default();
+        let new = NewUpstream { scope, config, known, connector, desired, reachable };
+        new.spawn(context, stop)
     }
 
     pub fn name(&self) -> &UpstreamName {
@@ -218,12 +192,14 @@ impl UpstreamHandle {
         matches!(self.state.borrow().link, LinkState::Paused { .. })
     }
 
+    /// Pauses or resumes it, without waiting for the effect.
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.desired.set_paused(paused);
+    }
+
     /// Waits briefly until the pause, or its end, has taken effect.
     pub async fn until_paused(&self, paused: bool) {
-        let mut state = self.state.clone();
-        let changed =
-            state.wait_for(|state| matches!(state.link, LinkState::Paused { .. }) == paused);
-        let _ = timeout(COMMAND_LIMIT, changed).await;
+        self.until(|state| matches!(state.link, LinkState::Paused { .. }) == paused).await;
     }
 
     /// Applies a new configuration and returns the handle for it. Held calls stay held. The
@@ -233,25 +209,46 @@ impl UpstreamHandle {
         config: config::UpstreamConfig,
         known: Option<Arc<KnownCatalog>>,
     ) -> Self {
-        if let Some(per_client) = &self.per_client {
-            per_client.configure(&config, known.as_ref()).await;
-        }
         let config = Arc::new(config);
-        let (done, is_done) = oneshot::channel();
-        let command = Configure { config: Arc::clone(&config), known, done };
-        if self.commands.send(Command::Configure(command)).await.is_ok() {
-            let _ = timeout(COMMAND_LIMIT, is_done).await;
+        self.desired.configure(&config, known);
+        if let Some(per_client) = &self.per_client {
+            per_client.configure(&config).await;
         }
+        self.until_in_force(&config).await;
         Self { config, ..self.clone() }
     }
 
-    /// Replaces the connection, and those of single editors.
-    pub async fn restart(&self) {
-        // Sending only fails if the supervisor has ended, because the gateway is stopping.
-        let _ = self.commands.send(Command::Restart).await;
-        if let Some(per_client) = &self.per_client {
-            per_client.restart().await;
-        }
+    /// Waits briefly until no connection is made by another transport than this one's.
+    pub(super) async fn until_in_force(&self, config: &config::UpstreamConfig) {
+        self.until(|state| state.config.transport == config.transport).await;
+    }
+
+    /// Replaces the connection, and those of single editors, because the user wants that.
+    pub fn restart(&self) {
+        self.desired.request_connection(self.clock.now());
+    }
+
+    /// Requests the restart of its application with this number, because the user wants that.
+    pub(crate) fn restart_app(&self, number: u64) {
+        self.desired.request_app_restart(number, self.clock.now());
+    }
+
+    /// Waits until the user wants a restart of the application with a higher number than this.
+    pub(crate) async fn until_app_restart_after(&self, number: u64) {
+        let mut desired = self.desired.subscribe();
+        // This cannot fail: `self` owns a sender.
+        let _ = desired.wait_for(|desired| desired.restarts.app > number).await;
+    }
+
+    /// When the user last requested a restart.
+    pub fn restart_requested_at(&self) -> Option<SystemTime> {
+        self.desired.restarts().at
+    }
+
+    /// Waits briefly for a state that the supervisor was asked for.
+    async fn until(&self, reached: impl FnMut(&UpstreamSnapshot) -> bool) {
+        let mut state = self.state.clone();
+        let _ = timeout(REACTION_LIMIT, state.wait_for(reached)).await;
     }
 
     /// Delivers a call and returns its one answer.
@@ -259,7 +256,7 @@ impl UpstreamHandle {
         delivery::deliver(self, request, caller).await
     }
 
-    /// Like [`Self::call`], but answers a list from the cached catalog if the upstream is slow.
+    /// Like [`Self::call`], but answers a list from the cached catalog unless the upstream is quick.
     pub async fn answer(&self, request: &Request, caller: Option<&Caller>) -> CallReply {
         list_fallback::answer(self, request, caller).await
     }
@@ -285,26 +282,28 @@ impl UpstreamHandle {
     }
 
     /// The application answers again: connect without waiting for the next attempt.
-    pub(crate) async fn app_is_reachable(&self) {
-        let _ = self.commands.send(Command::Reachable).await;
+    pub(crate) fn app_is_reachable(&self) {
+        self.reachable.send_modify(|count| *count += 1);
     }
 
     /// The application exited, so the connection is broken. Waits up to `patience` until the state
     /// says so.
     pub(crate) async fn report_app_exit(&self, failure: Failure, patience: Duration) {
         let LinkState::Ready(ready) = self.state().link else { return };
-        let generation = ready.generation;
-        let _ = self.commands.send(Command::Broken { generation, failure }).await;
+        ready.report_broken(failure);
         let mut state = self.state.clone();
         let down = state.wait_for(|state| !matches!(state.link, LinkState::Ready(_)));
         let _ = timeout(patience, down).await;
     }
 
+    /// Keeps its connections from being made while its application restarts, or no longer.
+    pub(crate) fn set_stand_aside(&self, stand_aside: bool) {
+        self.desired.set_stand_aside(stand_aside);
+    }
+
     /// Waits briefly until no new call is sent, because the application is about to restart.
     pub(crate) async fn until_not_ready(&self) {
-        let mut state = self.state.clone();
-        let down = state.wait_for(|state| !matches!(state.link, LinkState::Ready(_)));
-        let _ = timeout(COMMAND_LIMIT, down).await;
+        self.until(|state| !matches!(state.link, LinkState::Ready(_))).await;
     }
 
     /// The calls in flight on each of its connections.
@@ -317,4 +316,66 @@ impl UpstreamHandle {
         });
         calls.collect()
     }
+}
+
+impl<C: Connect> NewUpstream<C> {
+    fn spawn(self, context: &UpstreamContext, stop: CancellationToken) -> UpstreamHandle {
+        let Self { scope, config, known, connector, desired, reachable } = self;
+        let clock = context.clock.clone();
+        let link = match desired.mode() {
+            Mode::Pause => LinkState::Paused { since: clock.now() },
+            Mode::Run | Mode::StandAside => LinkState::Connecting,
+        };
+        let snapshot = UpstreamSnapshot { link, known, config: Arc::clone(&config) };
+        let (publish, state) = watch::channel(snapshot);
+        let held = Arc::new(watch::Sender::new(0));
+        let incidents = context.history.of(config.name.as_str());
+        let current_tally = incidents.current_tally();
+        let supervisor = Supervisor::new(
+            DesiredWatch::new(desired.subscribe(), Arc::clone(&config)),
+            connector,
+            PublishedState {
+                scope: scope.clone(),
+                state: publish,
+                changed: Arc::clone(&context.changed),
+                notification_log: context.notification_log.clone(),
+                incidents,
+                wanted: context.upstream_subscriptions.in_scope(&scope),
+            },
+            Signals {
+                held: held.subscribe(),
+                wakes: context.wakes.clone(),
+                reachable: reachable.subscribe(),
+            },
+            clock.clone(),
+            context.tasks.clone(),
+        );
+        context.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
+        UpstreamHandle {
+            config,
+            scope,
+            per_client: None,
+            state,
+            desired,
+            reachable,
+            held,
+            held_bytes: Arc::default(),
+            budget: Arc::new(Mutex::new(RetryBudget::new(Instant::now()))),
+            settings: context.settings.clone(),
+            current_tally,
+            clock,
+        }
+    }
+}
+
+fn connector(
+    config: &config::UpstreamConfig,
+    known: Option<&Arc<KnownCatalog>>,
+    context: &UpstreamContext,
+    stop: &CancellationToken,
+) -> Connector {
+    let transport = known.and_then(|known| known.transport);
+    let app = context.apps.of(&config.name);
+    let (secrets, tasks) = (context.secrets.clone(), context.tasks.clone());
+    Connector::new(config, app, secrets, transport, tasks, stop.clone())
 }

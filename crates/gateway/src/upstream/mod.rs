@@ -3,11 +3,12 @@
 //! # Theory of operation
 //! One task, the [`supervisor`], owns the connection to an upstream. It connects, probes, notices
 //! when the connection dies and replaces it, forever. Everyone else holds a [`UpstreamHandle`]: a
-//! `watch` on the state and a command channel. A call takes the current connection from the watch
-//! and uses it directly ([`delivery`]), so it never waits for the supervisor. While there is no
-//! connection, the call is held.
+//! `watch` on the state, and a `watch` of what is wanted of the upstream ([`desired_state`]). A call
+//! takes the current connection from the state and uses it directly ([`delivery`]), so it never
+//! waits for the supervisor. While there is no connection, the call is held.
 //!
 //! - [`supervisor`]: owns the connection; [`handle`]: what everyone else holds
+//! - [`desired_state`]: what is wanted of an upstream, and who says so
 //! - [`delivery`]: one call, from its request to exactly one answer
 //! - [`transport`]: Streamable HTTP, HTTP+SSE and stdio, behind one `Connection`
 //! - [`per_client`]: connections that one editor has to itself
@@ -24,6 +25,7 @@
 pub mod catalog_cache;
 pub(crate) mod delivery;
 pub mod demo;
+pub(crate) mod desired_state;
 mod handle;
 pub mod notification_log;
 mod per_client;
@@ -37,12 +39,11 @@ pub(crate) mod transport;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::policy::pause::PausedUpstreams;
 
 use crate::apps::Apps;
 use crate::config::secrets::Secrets;
@@ -54,7 +55,7 @@ pub use handle::UpstreamHandle;
 pub use per_client::scope::{ConnectionScope, ScopeOwner};
 pub use server_requests::{Caller, ServerRequest};
 pub use transport::connection::{CallReply, ReplyStream};
-pub use transport::live_connection::LiveConnection;
+pub use transport::live_connection::{LiveConnection, Stall};
 
 /// What all upstreams of a gateway share.
 #[derive(Clone)]
@@ -70,8 +71,6 @@ pub struct UpstreamContext {
     pub notification_log: NotificationLog,
     pub upstream_subscriptions: Subscriptions,
     pub history: History,
-    /// Which upstreams the user paused.
-    pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     /// Resolves the secrets that upstreams refer to.
     pub secrets: Secrets,
@@ -83,6 +82,8 @@ pub struct UpstreamSnapshot {
     pub link: LinkState,
     /// The last known handshake and catalog. They outlive the connection.
     pub known: Option<Arc<KnownCatalog>>,
+    /// The configuration in force, whose transport the link belongs to.
+    pub config: Arc<config::UpstreamConfig>,
 }
 
 /// Whether there is a connection, with the data of that state.
@@ -101,26 +102,5 @@ pub enum LinkState {
 /// The last known handshake and catalog of an upstream.
 pub type KnownCatalog = evermoor_core::catalog::cache::LastKnownUpstream;
 
-/// What a supervisor can be asked to do.
-enum Command {
-    /// The connection of this generation failed a call.
-    Broken { generation: u64, failure: Failure },
-    /// The user wants a new connection.
-    Restart,
-    /// The application behind the upstream is reachable again: connect now.
-    Reachable,
-    /// The upstream's entry in the configuration changed.
-    Configure(Configure),
-}
-
-/// A new configuration for an upstream.
-struct Configure {
-    config: Arc<config::UpstreamConfig>,
-    /// The cached catalog for this configuration, used until the upstream connects.
-    known: Option<Arc<KnownCatalog>>,
-    /// Signalled when the supervisor has applied it.
-    done: oneshot::Sender<()>,
-}
-
-/// How long a supervisor may take to react to a command.
-const COMMAND_LIMIT: Duration = Duration::from_secs(2);
+/// How long a supervisor may take to do what is wanted.
+const REACTION_LIMIT: Duration = Duration::from_secs(2);

@@ -93,14 +93,15 @@ impl Subscriptions {
 
     /// Unsubscribes `session` from a resource. Returns whether it was the last subscriber.
     pub fn unsubscribe(&self, scope: &ConnectionScope, session: u64, uri: &str) -> bool {
-        self.change(scope, |scoped| {
-            let Some(sessions) = scoped.resources.get_mut(uri) else { return false };
-            let last = sessions.remove(&session) && sessions.is_empty();
-            if sessions.is_empty() {
-                scoped.resources.remove(uri);
-            }
-            last
-        })
+        let mut all = self.0.lock();
+        let Some(scoped) = all.get_mut(scope) else { return false };
+        let Some(sessions) = scoped.resources.get_mut(uri) else { return false };
+        let last = sessions.remove(&session) && sessions.is_empty();
+        if sessions.is_empty() {
+            scoped.resources.remove(uri);
+        }
+        scoped.publish();
+        last
     }
 
     /// Sets the log level of `session`. Returns whether the lowest level changed.

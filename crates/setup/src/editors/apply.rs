@@ -64,6 +64,7 @@ impl UserEditors {
             client: plan.client.id.clone(),
             location: plan.location.clone(),
             gateway_entries: plan.gateway_entries.clone(),
+            earlier: Vec::new(),
             before,
             written: checksum(&plan.after),
             made_place: plan.made_place,
@@ -87,14 +88,8 @@ impl UserEditors {
     ) -> Result<SetupChange, SetupError> {
         let open = open_at(client, location)?;
         let (path, record) = (&location.path, self.journal.record(&client.id, location));
-        let names: Vec<String> = match &record {
-            Some(record) => record
-                .gateway_entries
-                .iter()
-                .map(|gateway_entry| gateway_entry.name.clone())
-                .collect(),
-            None => vec![ENTRY_NAME.to_owned()],
-        };
+        let names =
+            record.as_ref().map_or_else(|| vec![ENTRY_NAME.to_owned()], JournalRecord::names);
         let there = |name: &String| open.servers.entry(&open.tree, name).is_some();
         if record.is_none() && !names.iter().any(there) {
             return Err(SetupError::NotConnected { title: client.title.clone() });

@@ -51,11 +51,7 @@ impl UserEditors {
         let (program, location) =
             (self.editor_program(client)?, self.location(client, SetupScope::User)?);
         let record = self.journal.record(&client.id, &location)?;
-        let lines = record
-            .gateway_entries
-            .iter()
-            .map(|gateway_entry| remove_line(&gateway_entry.name))
-            .collect();
+        let lines = record.names().iter().map(|name| remove_line(name)).collect();
         (record.before == OriginalFile::Command).then_some(EditorCommand { program, lines })
     }
 
@@ -72,6 +68,7 @@ impl UserEditors {
             client: client.id.clone(),
             location,
             gateway_entries: gateway_entries.to_vec(),
+            earlier: Vec::new(),
             before: OriginalFile::Command,
             written: String::new(),
             made_place: false,

@@ -80,15 +80,19 @@ impl ServerEntry {
             if is_sse { EntryKind::Sse { url, headers } } else { EntryKind::Http { url, headers } }
         } else {
             let program = any(&PROGRAM)?;
+            // Older versions of Zed write the whole command in one map, with the program in `path`.
+            let nested = program.get("path").map(|path| (path, program));
+            let (program, rest) = nested.unwrap_or((program, tree));
             let mut words =
                 program.as_text().map_or_else(|| texts(program), |word| vec![neutral(word)]);
-            words.extend(tree.get("args").map(texts).unwrap_or_default());
+            words.extend(rest.get("args").map(texts).unwrap_or_default());
+            let env = ENVIRONMENT.iter().find_map(|name| rest.get(name));
             let folder = any(&FOLDER).and_then(Tree::as_text).map(neutral);
             let (command, args) = words.split_first()?;
             EntryKind::Stdio {
                 command: command.clone(),
                 args: args.to_vec(),
-                env: pairs(any(&ENVIRONMENT)),
+                env: pairs(env),
                 folder,
             }
         };
@@ -226,6 +230,11 @@ mod tests {
             "extensions:\n  x: {type: stdio, cmd: npx, args: [-y], envs: {A: 1}, enabled: true}\n",
         );
         assert_eq!((&three[0].kind, three[0].disabled), (&wanted, false));
+        let four = read(
+            "zed",
+            r#"{"context_servers":{"x":{"command":{"path":"npx","args":["-y"],"env":{"A":"1"}}}}}"#,
+        );
+        assert_eq!((&four[0].kind, four[0].disabled), (&wanted, false));
         let old =
             read("cursor", r#"{"mcpServers":{"x":{"type":"sse","url":"http://x/sse"},"junk":1}}"#);
         assert_eq!(old.len(), 1);

@@ -153,13 +153,19 @@ async fn a_wrong_name_is_answered_with_the_right_one() {
     let said = machine.evermoor(&["setup", "cursr"]).await;
     assert_eq!(said.status.code(), Some(1));
     assert!(text(&said.stderr).contains("There is no editor `cursr`. Did you mean `cursor`?"));
+    let before = machine.files();
+    let said = machine.evermoor(&["setup", "codex", "--upstream", "nosuch"]).await;
+    assert_eq!(said.status.code(), Some(1));
+    assert!(text(&said.stderr).contains("There is no server `nosuch`."), "{said:?}");
+    assert_eq!(machine.files(), before);
 }
 
 #[tokio::test]
 async fn without_a_gateway_the_entry_has_the_configured_address() {
     let scene = Scene::new();
     let address = format!("127.0.0.1:{}", free_port());
-    scene.configure(&format!("listen = \"{address}\""), &[]);
+    let upstream = scene.upstream("notes").await;
+    scene.configure(&format!("listen = \"{address}\""), &[&upstream]);
     let machine = machine(&scene);
     let done = machine.set_up(&["codex", "--upstream", "notes"]).await;
     assert_eq!(

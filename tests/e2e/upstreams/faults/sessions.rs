@@ -23,6 +23,11 @@ async fn a_session_lost_with_410_is_renewed_and_the_call_runs_once() {
     a_forgotten_session_is_made_anew(Forgotten::Gone).await;
 }
 
+#[tokio::test]
+async fn a_session_lost_with_401_is_renewed_and_the_call_runs_once() {
+    a_forgotten_session_is_made_anew(Forgotten::Unauthorized).await;
+}
+
 async fn a_forgotten_session_is_made_anew(style: Forgotten) {
     let mut play = Play::new().await;
     for round in 0..3 {

@@ -24,6 +24,8 @@ pub enum Forgotten {
     BadRequest,
     /// 410.
     Gone,
+    /// 401 with a text about sessions, and without a way to sign in.
+    Unauthorized,
 }
 
 /// What to do instead of a normal answer.

@@ -10,10 +10,13 @@ mod report;
 mod undo;
 
 use evermoor_core::api::SetupState;
+use evermoor_core::failure::Failure;
+use evermoor_gateway::config::file;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors, client, clients, did_you_mean};
 
 use crate::exit::Exit;
 use crate::instance::Instance;
+use crate::servers::lookup;
 use crate::terminal;
 
 pub(crate) use access::{EditorAccess, attached, found, revoke, short};
@@ -29,6 +32,9 @@ pub(crate) fn run(instance: &Instance, args: &SetupArgs, json: bool) -> Exit {
         Ok(access) => access,
         Err(failure) => return Exit::failure(&failure),
     };
+    if let Err(failure) = check_upstreams(instance, &args.upstream) {
+        return Exit::failed(&failure);
+    }
     if args.undo && args.editors.is_empty() {
         return ended(&undo::everything(&user_editors, &instance.paths), args, json);
     }
@@ -47,6 +53,19 @@ pub(crate) fn run(instance: &Instance, args: &SetupArgs, json: bool) -> Exit {
     let done: Vec<connect::EditorOutcome> =
         chosen.into_iter().map(|client| work.on(client)).collect();
     ended(&done, args, json)
+}
+
+/// Refuses a server that is not in the configuration: an entry for it would never work.
+fn check_upstreams(instance: &Instance, wanted: &[String]) -> Result<(), Failure> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let config = file::read(&instance.paths.config)?.unwrap_or_default();
+    let names = || config.upstreams.iter().chain(&config.off).map(|one| one.name.as_str());
+    match wanted.iter().find(|wanted| !names().any(|name| name == *wanted)) {
+        Some(unknown) => Err(lookup::unknown(unknown, names())),
+        None => Ok(()),
+    }
 }
 
 fn ended(done: &[connect::EditorOutcome], args: &SetupArgs, json: bool) -> Exit {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use toml::Spanned;
 
 use super::http::template;
 use crate::catalog::naming::UpstreamName;
-use crate::config::tables::{UpstreamTable, http_url, line};
+use crate::config::defaults::DEFAULT_START_TIMEOUT;
+use crate::config::tables::{UpstreamTable, duration, http_url, line};
 use crate::config::{ConfigError, HttpOptions, TransportConfig};
 use crate::security::secret_ref::Template;
 
@@ -21,6 +23,8 @@ pub struct StdioCommand {
     pub env: BTreeMap<String, Template>,
     /// The working folder; the home folder by default.
     pub cwd: Option<String>,
+    /// How long it may take to start. It may take longer while it is visibly working.
+    pub start_timeout: Duration,
 }
 
 impl StdioCommand {
@@ -59,7 +63,9 @@ impl StdioCommand {
         let read =
             |(name, value): (&String, &Spanned<String>)| Ok((name.clone(), template(text, value)?));
         let env = table.env.iter().map(read).collect::<Result<_, ConfigError>>()?;
-        Ok(Self { command: name.clone(), args, env, cwd: table.cwd.clone() })
+        let (command, cwd) = (name.clone(), table.cwd.clone());
+        let start_timeout = duration(text, table.start_timeout.as_ref(), DEFAULT_START_TIMEOUT)?;
+        Ok(Self { command, args, env, cwd, start_timeout })
     }
 
     /// The command line for display, without anything that looks like a secret.
@@ -104,7 +110,10 @@ pub(crate) fn or_url(
     name_line: Option<usize>,
     table: &UpstreamTable,
 ) -> Result<TransportConfig, ConfigError> {
-    let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
+    let only_for_programs = table.args.is_some()
+        || table.cwd.is_some()
+        || table.start_timeout.is_some()
+        || !table.env.is_empty();
     let only_for_servers =
         table.ca_file.is_some() || table.proxy.is_some() || !table.headers.is_empty();
     match (&table.url, &table.command) {
@@ -125,7 +134,7 @@ pub(crate) fn or_url(
         (Some(_), None) => Err(ConfigError {
             line: name_line,
             what: format!("The server `{name}` has program settings but no `command`."),
-            remedy: "Remove `args`, `env` and `cwd`, or replace `url` with a `command`.".into(),
+            remedy: "Remove `args`, `env`, `cwd` and `start_timeout`, or replace `url` with a `command`.".into(),
         }),
         (None, None) => Err(ConfigError {
             line: name_line,
@@ -171,6 +180,9 @@ mod tests {
         let program = parse(entry).unwrap();
         assert_eq!((program.command.as_str(), program.args.len()), ("npx", 2));
         assert_eq!((program.env["A"].as_written(), program.cwd.as_deref()), ("1", Some("~")));
+        assert_eq!(program.start_timeout, DEFAULT_START_TIMEOUT);
+        let slow = parse("command = \"npx\"\nstart_timeout = \"5m\"").unwrap();
+        assert_eq!(slow.start_timeout, Duration::from_secs(300));
     }
 
     #[test]
@@ -183,6 +195,7 @@ mod tests {
             ("command = \"x\"\nargs = [\"--token=${keyring:a}\"]", 2, "in `env`"),
             ("command = \"x\"\nurl = \"http://x\"", 3, "one of them"),
             ("url = \"http://x\"\nargs = [\"x\"]", 1, "`command`"),
+            ("url = \"http://x\"\nstart_timeout = 5", 1, "`command`"),
             ("title = \"A\"", 1, "`command`"),
         ] {
             let mistake = parse(entry).unwrap_err();

@@ -140,8 +140,8 @@ impl ActionRunner {
             };
             if is_new {
                 self.app.found(port);
-                self.app.step_aside(false);
-                self.upstream.app_is_reachable().await;
+                self.upstream.set_stand_aside(false);
+                self.upstream.app_is_reachable();
                 return run.map(RestartEvent::Seen);
             }
         }

@@ -27,8 +27,8 @@ use super::process::Process;
 use super::watcher::{AppWatcher, exit_of};
 use super::{AppState, observe, port_finder};
 use crate::history::millis;
-use crate::upstream::LinkState;
 use crate::upstream::delivery::in_flight::InFlightCalls;
+use crate::upstream::{LinkState, UpstreamHandle};
 use actions::{ActionRunner, Completed, PendingActions};
 
 /// One restart of a watched application.
@@ -45,7 +45,10 @@ pub(super) enum RestartReason {
 }
 
 /// Keeps the supervisor standing aside until dropped, however the restart ends.
-struct StandAside(Arc<AppState>);
+struct StandAside {
+    upstream: UpstreamHandle,
+    app: Arc<AppState>,
+}
 
 /// How often to check whether the application is back.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -60,7 +63,7 @@ impl<'a> RestartDriver<'a> {
         let now = self.watcher.context.clock.now();
         self.watcher.app.begin_restart(millis(now));
         let calls = self.watcher.upstream.in_flight_calls();
-        let aside = StandAside::begin(Arc::clone(&self.watcher.app));
+        let aside = StandAside::begin(&self.watcher.upstream, &self.watcher.app);
         // The steps belong to the incident that begins when the supervisor stands aside.
         self.watcher.upstream.until_not_ready().await;
         self.report(reason.sentence(&self.watcher.preset.title));
@@ -217,16 +220,16 @@ impl RestartReason {
 }
 
 impl StandAside {
-    fn begin(app: Arc<AppState>) -> Self {
-        app.step_aside(true);
-        Self(app)
+    fn begin(upstream: &UpstreamHandle, app: &Arc<AppState>) -> Self {
+        upstream.set_stand_aside(true);
+        Self { upstream: upstream.clone(), app: Arc::clone(app) }
     }
 }
 
 impl Drop for StandAside {
     fn drop(&mut self) {
-        self.0.step_aside(false);
-        self.0.change(|seen| seen.leaving = None);
-        self.0.interrupt_restart();
+        self.upstream.set_stand_aside(false);
+        self.app.change(|seen| seen.leaving = None);
+        self.app.interrupt_restart();
     }
 }

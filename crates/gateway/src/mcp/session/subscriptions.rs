@@ -29,8 +29,8 @@ impl SessionSubscriptions {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds the subscriptions of a session that is back, as far as its editor may see them, and
-    /// subscribes at the upstreams.
+    /// Adds the subscriptions of a session as far as its editor may see them, and subscribes at the
+    /// upstreams. Those that it may no longer see are ended.
     pub async fn register(
         self,
         session: Arc<ActiveSession>,
@@ -43,7 +43,12 @@ impl SessionSubscriptions {
             let hidden =
                 found.as_ref().and_then(|found| view.hides(found, ListKind::Resources, uri));
             match found {
-                _ if !view.sees(name) || hidden.is_some() => {}
+                _ if !view.sees(name) || hidden.is_some() => {
+                    for owner in [None, Some(session.owner())] {
+                        let scope = ConnectionScope { upstream: name.clone(), owner };
+                        upstream_subscriptions.unsubscribe(&scope, session.number, uri);
+                    }
+                }
                 Some(upstream) => {
                     let upstream = upstream.used_by(&session.owner());
                     subscribe_resource(&upstream_subscriptions, &upstream, session.number, uri)

@@ -146,6 +146,25 @@ impl Sessions {
         self.notes.set(session, subscriptions);
     }
 
+    /// Ends the subscriptions to resources that a list hides, and restores them when it shows them
+    /// again, as long as the gateway serves.
+    pub async fn follow_visibility(&self) {
+        let mut overview = self.router.overview();
+        let mut before = Arc::clone(&overview.borrow_and_update().editor_catalogs);
+        while overview.changed().await.is_ok() {
+            let now = Arc::clone(&overview.borrow_and_update().editor_catalogs);
+            if Arc::ptr_eq(&before, &now) {
+                continue;
+            }
+            before = now;
+            let sessions: Vec<Arc<ActiveSession>> = self.table.lock().values().cloned().collect();
+            for session in sessions {
+                let subscriptions = session.subscriptions.lock().clone();
+                self.register(&session, &subscriptions);
+            }
+        }
+    }
+
     /// Random bytes that identify a session.
     pub fn nonce() -> Result<Nonce, KeyError> {
         keys::random()

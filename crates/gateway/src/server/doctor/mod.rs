@@ -71,7 +71,7 @@ pub(crate) async fn fix(control: &ControlApi, id: &str) -> Result<String, Failur
     }
     match id.strip_prefix("upstream.").and_then(|name| control.router.upstream(name)) {
         Some(upstream) => {
-            upstream.restart().await;
+            upstream.restart();
             Ok(format!("Reconnecting to {}.", upstream.config.title))
         }
         None => {

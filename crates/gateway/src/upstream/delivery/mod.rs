@@ -9,7 +9,7 @@
 //!
 //! - [`hold_slots`]: limits the calls held for one upstream
 //! - [`in_flight`]: counts the calls in flight on one connection
-//! - [`list_fallback`]: answers a list from the cached catalog if the upstream is slow
+//! - [`list_fallback`]: answers a list from the cached catalog unless the upstream is quick
 //! - [`retry_budget`]: limits retries to a share of all calls
 
 mod hold_slots;
@@ -31,7 +31,7 @@ use evermoor_core::policy::wake::Deadline;
 use evermoor_core::protocol::envelope::{Request, Response};
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};
-use super::{Caller, Command, LinkState, LiveConnection, UpstreamHandle};
+use super::{Caller, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
 use hold_slots::HoldSlot;
@@ -125,8 +125,8 @@ impl<'a> Delivery<'a> {
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
         }
-        if self.handle.is_paused() {
-            return Err(NotSent::Paused);
+        if let Some(why) = self.needs_a_person() {
+            return Err(why);
         }
         self.mark_affected();
         let Some(_slot) = HoldSlot::acquire(self.handle, self.request) else {
@@ -140,8 +140,8 @@ impl<'a> Delivery<'a> {
                 // The machine may have slept since the last check.
                 return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
             }
-            if self.handle.is_paused() {
-                return Err(NotSent::Paused);
+            if let Some(why) = self.needs_a_person() {
+                return Err(why);
             }
             if self.expired() {
                 return Err(self.give_up());
@@ -151,6 +151,18 @@ impl<'a> Delivery<'a> {
             if let Ok(Err(_)) = timeout_at(next_check, state.changed()).await {
                 return Err(NotSent::ShuttingDown);
             }
+        }
+    }
+
+    /// Why waiting is no use, if only a person can make the upstream available.
+    fn needs_a_person(&mut self) -> Option<NotSent> {
+        match &self.handle.state.borrow().link {
+            LinkState::Paused { .. } => Some(NotSent::Paused),
+            LinkState::Down { failure, .. } if failure.code == Code::AuthRequired => {
+                self.detail.clone_from(&failure.what);
+                Some(NotSent::AuthRequired)
+            }
+            LinkState::Ready(_) | LinkState::Connecting | LinkState::Down { .. } => None,
         }
     }
 
@@ -224,7 +236,7 @@ impl<'a> Delivery<'a> {
                 self.detail = failure.what.trim_end_matches('.').to_owned();
                 self.sessions_lost += u32::from(failure.code == Code::SessionLost);
                 self.failed_generation = ready.generation;
-                self.report(ready, failure).await;
+                ready.report_broken(failure);
                 if self.sessions_lost < MAX_SESSIONS_LOST {
                     return None;
                 }
@@ -255,7 +267,7 @@ impl<'a> Delivery<'a> {
                 }
                 if connection_broke {
                     self.failed_generation = ready.generation;
-                    self.report(ready, broke(&detail)).await;
+                    ready.report_broken(broke(&detail));
                 }
                 let again = self.class == RetryClass::Repeatable
                     && self.attempts < MAX_ATTEMPTS
@@ -358,12 +370,6 @@ impl<'a> Delivery<'a> {
             retry_after: self.retry_after,
         };
         undelivered.answer(self.request.id.clone())
-    }
-
-    /// Reports to the supervisor that a connection failed a call.
-    async fn report(&self, ready: &LiveConnection, failure: Failure) {
-        let broken = Command::Broken { generation: ready.generation, failure };
-        let _ = self.handle.commands.send(broken).await;
     }
 }
 

@@ -112,7 +112,6 @@ fn progress_server(progress_every: Option<Duration>, breaks: bool) -> UpstreamHa
         notification_log: crate::upstream::notification_log::NotificationLog::default(),
         upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
         history: crate::history::History::disabled(),
-        paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
     };

@@ -3,8 +3,8 @@
 //! # Theory of operation
 //! The shared connection stays: it shows whether the upstream is up and what it offers. In addition,
 //! each session (or each editor without sessions) gets its own supervisor, connection and
-//! subscriptions with its first call. A connection that is not used for a while and has no
-//! subscriptions is closed; the next call opens a new one.
+//! subscriptions with its first call. These supervisors follow the same desired state. A connection
+//! that is not used for a while and has no subscriptions is closed; the next call opens a new one.
 //! [`scope`] says whether a connection is shared or belongs to one client.
 
 pub(crate) mod scope;
@@ -19,9 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::config::{self, Sharing};
 
-use super::{
-    ConnectionScope, KnownCatalog, LinkState, ScopeOwner, UpstreamContext, UpstreamHandle,
-};
+use super::{LinkState, ScopeOwner, UpstreamContext, UpstreamHandle};
 use crate::history::History;
 
 pub(super) struct PerClientConnections {
@@ -60,15 +58,12 @@ impl PerClientConnections {
         }
         let connection = by_owner.entry(owner.clone()).or_insert_with(|| {
             let stop = self.stop.child_token();
-            let scope =
-                ConnectionScope { upstream: shared.name().clone(), owner: Some(owner.clone()) };
-            let (config, known) = ((*shared.config).clone(), shared.state().known);
             tracing::info!(upstream = %shared.name(), "opening a connection for one editor");
-            let handle =
-                UpstreamHandle::start_in_scope(scope, config, known, &self.context, stop.clone());
+            let handle = shared.start_per_client(owner.clone(), &self.context, stop.clone());
             PerClientConnection { handle, stop, used: Instant::now() }
         });
         connection.used = Instant::now();
+        connection.handle.config = Arc::clone(&shared.config);
         connection.handle.clone()
     }
 
@@ -78,29 +73,16 @@ impl PerClientConnections {
         }
     }
 
-    pub(super) async fn restart(&self) {
-        for handle in self.handles() {
-            Box::pin(handle.restart()).await;
-        }
-    }
-
-    /// Applies a new configuration to all of them, or closes them if the upstream is shared now.
-    pub(super) async fn configure(
-        &self,
-        config: &config::UpstreamConfig,
-        known: Option<&Arc<KnownCatalog>>,
-    ) {
+    /// Waits until a new configuration applies to all of them. Closes them if the upstream is shared
+    /// now.
+    pub(super) async fn configure(&self, config: &config::UpstreamConfig) {
         if config.sharing == Sharing::Shared {
             for (_, connection) in self.by_owner.lock().drain() {
                 connection.stop.cancel();
             }
         }
         for handle in self.handles() {
-            let Some(owner) = &handle.scope.owner else { continue };
-            let updated = Box::pin(handle.configure(config.clone(), known.cloned())).await;
-            if let Some(connection) = self.by_owner.lock().get_mut(owner) {
-                connection.handle = updated;
-            }
+            handle.until_in_force(config).await;
         }
     }
 

@@ -10,12 +10,14 @@
 
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
-use evermoor_core::config;
+use evermoor_core::config::{KeepaliveConfig, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
 
 use crate::upstream::LiveConnection;
+use crate::upstream::desired_state::DesiredState;
 
 /// The result of a probe.
 pub(crate) enum ProbeResult {
@@ -27,17 +29,14 @@ pub(crate) enum ProbeResult {
 }
 
 pub(crate) struct KeepaliveProbe {
-    /// How long a silence may last before a ping; `None` if pings are disabled.
-    interval: Option<Duration>,
-    /// How long a ping may take.
-    patience: Duration,
+    /// Its configuration may change while the connection is kept.
+    desired: watch::Receiver<DesiredState>,
     /// Ping at once, because the machine slept.
     suspected: bool,
     /// Consecutive pings without an answer.
     missed: u32,
-    /// Missed pings count even during a call: it has answered one during a call before, or the user
-    /// configured an interval.
-    must_answer: bool,
+    /// It has answered a ping during a call before.
+    answers_during_calls: bool,
 }
 
 /// Interval and patience. Their sum is how long a frozen server goes unnoticed: 20 s.
@@ -51,23 +50,8 @@ const WAKE_PATIENCE: Duration = Duration::from_secs(2);
 const MAX_MISSED: u32 = 3;
 
 impl KeepaliveProbe {
-    pub(crate) fn new(config: &config::UpstreamConfig) -> Self {
-        let (usual, patience) = if config.transport.is_local() { LOCAL } else { REMOTE };
-        Self {
-            interval: match config.keepalive {
-                // A process that exits is noticed at once, so it is pinged only during calls.
-                config::KeepaliveConfig::Usual if config.transport.is_stdio() => {
-                    Some(Duration::MAX)
-                }
-                config::KeepaliveConfig::Usual => Some(usual),
-                config::KeepaliveConfig::Every(interval) => Some(interval),
-                config::KeepaliveConfig::Never => None,
-            },
-            must_answer: matches!(config.keepalive, config::KeepaliveConfig::Every(_)),
-            patience,
-            suspected: false,
-            missed: 0,
-        }
+    pub(crate) fn new(desired: watch::Receiver<DesiredState>) -> Self {
+        Self { desired, suspected: false, missed: 0, answers_during_calls: false }
     }
 
     /// Makes the next probe immediate: the machine slept, and the connection may not have survived.
@@ -78,14 +62,20 @@ impl KeepaliveProbe {
     /// Waits for the next silence and sends a ping. Cancel-safe.
     pub(crate) async fn probe(&mut self, ready: &LiveConnection) -> ProbeResult {
         self.silence(ready).await;
-        let patience = if self.suspected { WAKE_PATIENCE } else { self.patience };
+        let (patience, must_answer) = {
+            let config = &self.desired.borrow().config;
+            let patience = if self.suspected { WAKE_PATIENCE } else { usual(config).1 };
+            // Missed pings count even during a call if the user configured an interval.
+            let configured = matches!(config.keepalive, KeepaliveConfig::Every(_));
+            (patience, configured || self.answers_during_calls)
+        };
         let busy = ready.in_flight() > 0;
         let answered = timeout(patience, ready.ping()).await;
         let woke = std::mem::take(&mut self.suspected);
         match answered {
             Ok(Ok(())) => {
                 self.missed = 0;
-                self.must_answer |= busy;
+                self.answers_during_calls |= busy;
                 ready.record_activity();
                 ProbeResult::Alive
             }
@@ -93,7 +83,7 @@ impl KeepaliveProbe {
             Err(_) if woke || !busy => ProbeResult::Dead(unanswered(patience)),
             Err(_) => {
                 self.missed += 1;
-                match self.must_answer && self.missed >= MAX_MISSED {
+                match must_answer && self.missed >= MAX_MISSED {
                     true => ProbeResult::Dead(unanswered(patience * self.missed)),
                     false => ProbeResult::Silent(unanswered(patience)),
                 }
@@ -102,23 +92,44 @@ impl KeepaliveProbe {
     }
 
     /// Returns when the upstream has been silent for too long.
-    async fn silence(&self, ready: &LiveConnection) {
+    async fn silence(&mut self, ready: &LiveConnection) {
         loop {
             if self.suspected || self.missed > 0 {
                 return;
             }
-            let interval = match (self.interval, ready.in_flight() > 0) {
+            let interval = interval(&self.desired.borrow_and_update().config);
+            let interval = match (interval, ready.in_flight() > 0) {
                 (Some(interval), true) => interval.min(BUSY_INTERVAL),
                 (Some(interval), false) => interval,
-                (None, _) => return std::future::pending().await,
+                (None, _) => Duration::MAX,
             };
             let silent = ready.silent_for();
             if silent >= interval {
                 return;
             }
-            sleep((interval - silent).min(BUSY_INTERVAL)).await;
+            let wait = (interval - silent).min(BUSY_INTERVAL);
+            if let Ok(Err(_)) = timeout(wait, self.desired.changed()).await {
+                // Nobody can want anything of the upstream any more.
+                return std::future::pending().await;
+            }
         }
     }
+}
+
+/// How long a silence may last before a ping; `None` if pings are disabled.
+fn interval(config: &UpstreamConfig) -> Option<Duration> {
+    match config.keepalive {
+        // A process that exits is noticed at once, so it is pinged only during calls.
+        KeepaliveConfig::Usual if config.transport.is_stdio() => Some(Duration::MAX),
+        KeepaliveConfig::Usual => Some(usual(config).0),
+        KeepaliveConfig::Every(interval) => Some(interval),
+        KeepaliveConfig::Never => None,
+    }
+}
+
+/// Interval and patience, unless the user configured something else.
+fn usual(config: &UpstreamConfig) -> (Duration, Duration) {
+    if config.transport.is_local() { LOCAL } else { REMOTE }
 }
 
 fn unanswered(patience: Duration) -> Failure {

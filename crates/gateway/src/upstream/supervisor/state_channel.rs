@@ -1,11 +1,10 @@
-//! What a supervisor publishes about its upstream, and the watches it reacts to.
+//! What a supervisor publishes about its upstream.
 
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Catalog;
-use evermoor_core::policy::pause::PausedUpstreams;
 
 use crate::history::recorder::IncidentRecorder;
 use crate::upstream::notification_log::NotificationLog;
@@ -20,10 +19,6 @@ pub(crate) struct PublishedState {
     pub(crate) notification_log: NotificationLog,
     /// Records its outages.
     pub(crate) incidents: IncidentRecorder,
-    /// Which upstreams the user paused.
-    pub(crate) paused: watch::Receiver<PausedUpstreams>,
-    /// True while the application is being restarted and nothing may be sent to it.
-    pub(crate) app_restarting: watch::Receiver<bool>,
     /// What editors subscribe to.
     pub(crate) wanted: watch::Receiver<SubscriptionSet>,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore, SetOnce};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,19 @@ pub struct LiveConnection {
     last_activity: AtomicU64,
     calls: Arc<InFlightCalls>,
     permits: Arc<Semaphore>,
-    stalled: Mutex<Option<Failure>>,
+    stalled: Mutex<Option<Stall>>,
+    /// Why it broke, if a call noticed that.
+    broken: SetOnce<Failure>,
+    /// Notified when the lists must be read again.
+    refresh: Notify,
     abandoned: CancellationToken,
+}
+
+/// A connected upstream does not respond.
+#[derive(Clone, Debug)]
+pub struct Stall {
+    pub since: SystemTime,
+    pub failure: Failure,
 }
 
 impl LiveConnection {
@@ -47,6 +58,8 @@ impl LiveConnection {
             calls: Arc::new(InFlightCalls::new(opened)),
             permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             stalled: Mutex::new(None),
+            broken: SetOnce::new(),
+            refresh: Notify::new(),
             abandoned: CancellationToken::new(),
         }
     }
@@ -106,17 +119,38 @@ impl LiveConnection {
         }
     }
 
-    /// Why the upstream is considered not responding, if it is.
-    pub fn stalled(&self) -> Option<Failure> {
+    /// Since when and why the upstream is considered not responding, if it is.
+    pub fn stalled(&self) -> Option<Stall> {
         self.stalled.lock().clone()
     }
 
-    /// Returns whether this changed.
-    pub(crate) fn set_stalled(&self, stalled: Option<Failure>) -> bool {
+    /// Returns whether this began or ended a stall. One that lasts keeps its beginning.
+    pub(crate) fn set_stalled(&self, stalled: Option<Failure>, now: SystemTime) -> bool {
         let mut current = self.stalled.lock();
-        let changed = current.is_some() != stalled.is_some();
-        *current = stalled;
-        changed
+        let since = current.as_ref().map_or(now, |stall| stall.since);
+        let before =
+            std::mem::replace(&mut *current, stalled.map(|failure| Stall { since, failure }));
+        before.is_some() != current.is_some()
+    }
+
+    /// Reports that a call found the connection broken. The first report counts.
+    pub(crate) fn report_broken(&self, failure: Failure) {
+        let _ = self.broken.set(failure);
+    }
+
+    /// Waits until a call finds the connection broken. Cancel-safe.
+    pub(crate) async fn broken(&self) -> Failure {
+        self.broken.wait().await.clone()
+    }
+
+    /// Asks the supervisor to read the lists again.
+    pub(crate) fn request_refresh(&self) {
+        self.refresh.notify_one();
+    }
+
+    /// Waits until somebody asks for the lists to be read again. Cancel-safe.
+    pub(crate) async fn refresh_requested(&self) {
+        self.refresh.notified().await;
     }
 
     /// Gives up the calls in flight, because the upstream no longer answers.

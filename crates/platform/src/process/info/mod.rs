@@ -66,6 +66,28 @@ pub async fn find_by_name(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec
     search.await.unwrap_or_default()
 }
 
+/// The CPU time that the running processes of a group have used so far. On a system without process
+/// groups it is that of the leader alone.
+pub async fn group_processor_time(leader: u32) -> Duration {
+    let measure = tokio::task::spawn_blocking(move || {
+        let members = system::all().into_iter().filter(|pid| is_in_group(*pid, leader));
+        members.filter_map(usage).map(|usage| usage.processor).sum()
+    });
+    measure.await.unwrap_or_default()
+}
+
+#[cfg(unix)]
+fn is_in_group(pid: u32, leader: u32) -> bool {
+    let id = |pid: u32| i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let group = id(pid).and_then(|pid| rustix::process::getpgid(Some(pid)).ok());
+    group.is_some() && group == id(leader)
+}
+
+#[cfg(windows)]
+fn is_in_group(pid: u32, leader: u32) -> bool {
+    pid == leader
+}
+
 /// The process that listens on a port of the loopback address, if it can be found.
 pub async fn listening_on(port: u16) -> Option<ProcessInfo> {
     of(crate::process::port::owner(port).await?.pid)

@@ -190,6 +190,9 @@ fn unknown_session(style: Forgotten) -> HttpResponse {
     match style {
         Forgotten::NotFound => StatusCode::NOT_FOUND.into_response(),
         Forgotten::Gone => StatusCode::GONE.into_response(),
+        Forgotten::Unauthorized => {
+            (StatusCode::UNAUTHORIZED, "Unauthorized: Session not found").into_response()
+        }
         Forgotten::BadRequest => {
             let body = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
             let kind = [(header::CONTENT_TYPE, "application/json")];

@@ -3,7 +3,8 @@
 //! # Theory of operation
 //! Nobody wants a crash, but a quit may be what the user wants. So the default policy restarts an
 //! app after a crash and only offers a restart otherwise. Automatic restarts can do harm too: after
-//! three in ten minutes they stop until the user acts, or until the app has run for ten minutes.
+//! three in ten minutes they stop until the user acts, or until the app has run for ten minutes. A
+//! [`RestartRecord`] keeps the count for the next gateway.
 //!
 //! If memory use is over the alarm, the app is first asked to free memory. If that does not help
 //! and the user allowed it, the app is restarted while it is idle, at most once an hour. Otherwise
@@ -11,6 +12,8 @@
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use super::evidence::ExitCause;
 
@@ -91,6 +94,16 @@ pub struct AutoRestart {
     woke: Option<Instant>,
 }
 
+/// The automatic restarts of an app, as they are kept for the next gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RestartRecord {
+    /// When each of them was made, in Unix milliseconds.
+    restarts: Vec<u64>,
+    /// There were too many.
+    stopped: bool,
+}
+
 /// An app's memory use and load.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryPressure {
@@ -105,6 +118,26 @@ pub struct MemoryPressure {
 }
 
 impl AutoRestart {
+    /// Continues where an earlier gateway stopped. `now` and `wall` are the same moment, the latter in
+    /// Unix milliseconds.
+    pub fn from_record(record: &RestartRecord, now: Instant, wall: u64) -> Self {
+        let restarts = record.restarts.iter().map(|at| {
+            let age = Duration::from_millis(wall.saturating_sub(*at));
+            // A clock that started less than `age` ago cannot tell the time of the restart.
+            now.checked_sub(age.min(RESTART_WINDOW)).unwrap_or(now)
+        });
+        Self { restarts: restarts.collect(), stopped: record.stopped, ..Self::default() }
+    }
+
+    /// What the next gateway must know.
+    pub fn record(&self, now: Instant, wall: u64) -> RestartRecord {
+        let restarts = self.restarts.iter().map(|then| {
+            let age = now.saturating_duration_since(*then).as_millis();
+            wall.saturating_sub(u64::try_from(age).unwrap_or(u64::MAX))
+        });
+        RestartRecord { restarts: restarts.collect(), stopped: self.stopped }
+    }
+
     /// The app exited at `now` after running for `lived`. A returned restart counts towards the
     /// limit.
     pub fn ended(

@@ -190,3 +190,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn restarts_count_across_gateways() {
+    let (policy, began, wall) = (restart(RestartPolicy::OnCrash), start() + MINUTE * 30, 1_800_000);
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap();
+    let mut record = RestartRecord::default();
+    let mut crash_at = |time: Duration| {
+        let (now, wall) = (began + time, wall + millis(time));
+        let mut gateway = AutoRestart::from_record(&record, now, wall);
+        let response = gateway.ended(policy, &crash(), MINUTE, now);
+        record = gateway.record(now, wall);
+        response
+    };
+    for minute in 0..3 {
+        assert_eq!(crash_at(MINUTE * minute), ExitResponse::Restart);
+    }
+    assert_eq!(crash_at(MINUTE * 9), ExitResponse::Stop);
+    assert_eq!(crash_at(MINUTE * 25), ExitResponse::Offer, "it stays stopped until the user acts");
+}
+
+#[test]
+fn restarts_of_an_earlier_gateway_are_forgotten_after_the_window() {
+    let record = RestartRecord { restarts: vec![0, 1, 2], stopped: false };
+    let wall = u64::try_from((RESTART_WINDOW + SECOND).as_millis()).unwrap();
+    let now = start() + RESTART_WINDOW * 2;
+    let mut gateway = AutoRestart::from_record(&record, now, wall);
+    let response = gateway.ended(restart(RestartPolicy::OnCrash), &crash(), MINUTE, now);
+    assert_eq!(response, ExitResponse::Restart);
+}

@@ -24,13 +24,14 @@ pub(crate) async fn restart(
         Ok(upstream) => upstream,
         Err(refusal) => return *refusal,
     };
-    control.user_actions.restarts(&name);
     let number = match &upstream.config.transport {
         TransportConfig::App { .. } => {
-            Some(control.apps.app_state(upstream.name()).request_restart())
+            let number = control.apps.app_state(upstream.name()).requested_restart();
+            upstream.restart_app(number);
+            Some(number)
         }
         TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => {
-            upstream.restart().await;
+            upstream.restart();
             None
         }
     };
@@ -43,8 +44,7 @@ pub(crate) async fn reconnect(
 ) -> Response {
     match active_upstream(&control, &name) {
         Ok(upstream) => {
-            control.user_actions.restarts(&name);
-            upstream.restart().await;
+            upstream.restart();
             (StatusCode::ACCEPTED, Json(json!({}))).into_response()
         }
         Err(refusal) => *refusal,

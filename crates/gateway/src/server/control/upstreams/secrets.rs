@@ -19,7 +19,7 @@ pub(crate) async fn changed(
     let mut users = Vec::new();
     for upstream in control.router.all_upstreams().iter() {
         if upstream.config.transport.references().contains(&&changed) && !upstream.is_paused() {
-            upstream.restart().await;
+            upstream.restart();
             users.push(upstream.name().to_string());
         }
     }

@@ -112,7 +112,7 @@ fn not_mcp(method: &str) -> Failure {
     Failure::new(Code::NotMcp, what, "Check that it is an MCP server.")
 }
 
-fn silent(limit: Duration) -> Failure {
+pub(crate) fn silent(limit: Duration) -> Failure {
     let what = format!("It did not complete the handshake within {} s.", limit.as_secs());
     Failure::new(Code::Timeout, what, "Check the server's log. Evermoor retries automatically.")
 }

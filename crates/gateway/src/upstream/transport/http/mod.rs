@@ -139,9 +139,6 @@ impl HttpConnection {
                     reply => reply,
                 }
             }
-            StatusCode::UNAUTHORIZED => {
-                Err(CallError::AuthRequired(status::refused(&target.url, answer).await))
-            }
             StatusCode::TOO_MANY_REQUESTS => Err(busy(&answer)),
             StatusCode::SERVICE_UNAVAILABLE => Err(unavailable(answer).await),
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Err(CallError::Unknown {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use http::{HeaderValue, header};
+use http::{HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -174,10 +174,13 @@ pub(super) async fn refusal(
     pending: PendingRequest,
     target: &HttpTarget,
 ) -> Result<CallReply, CallError> {
-    let status = answer.status();
+    let (status, challenge) = (answer.status(), status::is_challenge(&answer));
     let body = body_or_nothing(answer).await;
-    if target.has_session() && status::session_is_gone(status, &body) {
+    if target.has_session() && status::session_is_gone(status, challenge, &body) {
         return Err(CallError::NotSent(status::session_lost(&target.url)));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        return Err(CallError::AuthRequired(status::refused_with(&target.url, status, &body)));
     }
     let response = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {

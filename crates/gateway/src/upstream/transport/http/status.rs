@@ -167,17 +167,25 @@ pub(crate) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     refused_with(url, status, &body_or_nothing(answer).await)
 }
 
-/// Whether a status means that the session is gone: 404 by the specification, but servers also send
-/// 410, or 400 with a text about sessions.
-pub(super) fn session_is_gone(status: StatusCode, body: &Bytes) -> bool {
+/// Whether a refusal means that the session is gone: 404 by the specification, but servers also send
+/// 410, or 400 with a text about sessions, or 401 with such a text. A 401 that names a way to sign in
+/// (`challenge`) means what it says.
+pub(super) fn session_is_gone(status: StatusCode, challenge: bool, body: &Bytes) -> bool {
+    let mentions = |words: &[&str]| {
+        let text = excerpt(body).to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    };
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => true,
-        StatusCode::BAD_REQUEST => {
-            let text = excerpt(body).to_lowercase();
-            text.contains("session") || text.contains("not initialized")
-        }
+        StatusCode::BAD_REQUEST => mentions(&["session", "not initialized"]),
+        StatusCode::UNAUTHORIZED => !challenge && mentions(&["session"]),
         _ => false,
     }
+}
+
+/// Whether a refusal names a way to sign in.
+pub(super) fn is_challenge(answer: &reqwest::Response) -> bool {
+    answer.headers().contains_key(header::WWW_AUTHENTICATE)
 }
 
 /// Like [`refused`], for an answer whose body was read already.
@@ -250,4 +258,25 @@ pub(super) fn too_large() -> CallError {
 pub(crate) fn ended(url: &Url) -> Failure {
     let what = format!("{} closed the stream.", host_and_port(url));
     Failure::new(Code::ConnectionLost, what, remedy(Code::ConnectionLost))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_session_is_recognised_in_every_spelling() {
+        let gone = |status, challenge, body: &'static str| {
+            session_is_gone(status, challenge, &Bytes::from_static(body.as_bytes()))
+        };
+        assert!(gone(StatusCode::NOT_FOUND, false, ""));
+        assert!(gone(StatusCode::GONE, false, ""));
+        assert!(gone(StatusCode::BAD_REQUEST, false, "Bad Request: No valid Session ID"));
+        assert!(gone(StatusCode::BAD_REQUEST, false, "Server not initialized"));
+        assert!(gone(StatusCode::UNAUTHORIZED, false, "Unauthorized: Session not found"));
+        assert!(!gone(StatusCode::BAD_REQUEST, false, "Missing parameter"));
+        assert!(!gone(StatusCode::UNAUTHORIZED, true, "Your session has expired"));
+        assert!(!gone(StatusCode::UNAUTHORIZED, false, "Missing token"));
+        assert!(!gone(StatusCode::FORBIDDEN, false, "session"));
+    }
 }

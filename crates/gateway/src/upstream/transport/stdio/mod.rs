@@ -7,11 +7,12 @@
 //! closes the process's input and ends the tree. Only then can the next process start, because many
 //! programs cannot run twice.
 //!
-//! [`pipe`] has the messages, [`stderr`] the standard error, and [`failures`] the failures of a
-//! process.
+//! [`pipe`] has the messages, [`stderr`] the standard error, [`start_limit`] how long a start may take,
+//! and [`failures`] the failures of a process.
 
 mod failures;
 pub(crate) mod pipe;
+mod start_limit;
 pub(crate) mod stderr;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ use evermoor_core::security::secret_ref::Template;
 use evermoor_platform::process::child;
 use evermoor_platform::process::child::orphans::ChildMark;
 use evermoor_platform::process::child::{ChildEnvironment, ChildSpec, ProcessTree};
+use evermoor_platform::process::info;
 
 use super::connection::{Connected, Connection, Incoming};
 use super::duplex::handshake;
@@ -43,16 +45,15 @@ use super::duplex::{self, Inbox, Outgoing};
 use crate::config::secrets::Found;
 use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;
+use start_limit::VisibleWork;
 use stderr::Stderr;
 
-/// The limit is long because `npx` and others may download the program first.
-const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long to wait for what a process wrote before it exited.
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 /// How long to wait for the exit code of a process that closed a pipe.
 const EXIT_LIMIT: Duration = Duration::from_secs(1);
 /// How long calls in flight may take when the gateway stops.
-const DRAIN_LIMIT: Duration = Duration::from_secs(8);
+pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(4);
 /// How long the end of one process, with its last calls, may delay the start of the next.
 const PREVIOUS_LIMIT: Duration = Duration::from_secs(20);
 
@@ -62,6 +63,7 @@ pub(crate) struct StdioServer {
     spec: ChildSpec,
     /// Its environment variables. Their secrets are looked up at each start.
     env: BTreeMap<String, Template>,
+    start_timeout: Duration,
     stderr: Stderr,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -100,6 +102,7 @@ impl StdioServer {
             upstream,
             spec,
             env: config.env.clone(),
+            start_timeout: config.start_timeout,
             stderr: Stderr::default(),
             tasks,
             stop,
@@ -164,6 +167,7 @@ impl StdioServer {
             }
         };
         let (mut channel, inbox, outgoing, mut incoming) = duplex::channel();
+        let leader = tree.pid();
         let (running, watched) = watch::channel(());
         (self.running, self.replaced) = (watched, CancellationToken::new());
         let (program, stderr) = (self.spec.program.clone(), self.stderr.clone());
@@ -173,7 +177,22 @@ impl StdioServer {
         let reading_stderr = self.stderr.clone().read(pipes.stderr, self.upstream.clone());
         let reading_stderr = self.tasks.spawn(reading_stderr);
         self.tasks.spawn(process.run(pipes.stdin, pipes.stdout, outgoing, reading_stderr));
-        match handshake::negotiate(&mut channel, transport, START_LIMIT).await {
+        let stderr = &self.stderr;
+        let look = || async move {
+            let processor = match leader {
+                Some(leader) => info::group_processor_time(leader).await,
+                None => Duration::ZERO,
+            };
+            VisibleWork { processor, written: stderr.position() }
+        };
+        let negotiated = tokio::select! {
+            biased;
+            negotiated = handshake::negotiate(&mut channel, transport, Duration::MAX) => negotiated,
+            waited = start_limit::expired(self.start_timeout, look) => {
+                Err(handshake::silent(waited))
+            }
+        };
+        match negotiated {
             Ok((handshake, transport)) => {
                 self.transport = Some(transport);
                 Ok(Connected {

@@ -41,7 +41,7 @@ struct RingBuffer {
 }
 
 /// A position in the output.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position(u64);
 
 impl Stderr {

@@ -41,6 +41,7 @@ fn fixture(command: &str, args: &[&str]) -> Fixture {
         args: args.iter().map(|argument| (*argument).to_owned()).collect(),
         env: std::collections::BTreeMap::new(),
         cwd: None,
+        start_timeout: Duration::from_secs(60),
     };
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let name = UpstreamName::parse("x").expect("a name");

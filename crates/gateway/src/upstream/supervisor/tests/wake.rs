@@ -16,6 +16,7 @@ use evermoor_core::protocol::envelope::{Id, Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Handshake, method};
 
+use super::context;
 use crate::system::clock::ClockAndRandom;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
@@ -92,19 +93,9 @@ impl Machine {
                     + began.elapsed()
                     + *slept.lock()
             };
-            let context = UpstreamContext {
-                settings: watch::channel(config.gateway.clone()).1,
-                changed: Arc::default(),
-                wakes: woken.clone(),
-                clock: ClockAndRandom::new(|| u32::MAX, now),
-                tasks: tasks.clone(),
-                notification_log: crate::upstream::notification_log::NotificationLog::default(),
-                upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
-                history: crate::history::History::disabled(),
-                paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
-                apps: Default::default(),
-                secrets: crate::config::secrets::Secrets::system_default(),
-            };
+            let clock = ClockAndRandom::new(|| u32::MAX, now);
+            let context =
+                UpstreamContext { wakes: woken.clone(), ..context(&config, tasks.clone(), clock) };
             let server = SleepyServer {
                 slept: Arc::default(),
                 away: Arc::default(),

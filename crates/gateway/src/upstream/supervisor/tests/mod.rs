@@ -1,4 +1,14 @@
-//! A supervisor whose connector panics or refuses.
+//! Real supervisors with connectors of the tests, on a paused clock.
+//!
+//! - `wake`: the machine wakes up
+//! - `desired_state`: what is wanted changes while a server answers slowly or not at all
+//! - `unavailable`: what editors get while a server is slow, stalled or away
+//! - `server`: a server in memory
+
+mod desired_state;
+mod server;
+mod unavailable;
+mod wake;
 
 use super::*;
 use crate::upstream::transport::connection::Connected;
@@ -22,21 +32,25 @@ impl Connect for Panics {
 /// An upstream that connects like this.
 fn start(connector: impl Connect) -> UpstreamHandle {
     let config = Config::default();
-    let context = UpstreamContext {
+    let context = context(&config, TaskTracker::new(), ClockAndRandom::real());
+    let upstream = config.upstreams[0].clone();
+    UpstreamHandle::start_with(upstream, connector, None, &context, CancellationToken::new())
+}
+
+/// What a supervisor needs from a gateway that has nothing else.
+fn context(config: &Config, tasks: TaskTracker, clock: ClockAndRandom) -> UpstreamContext {
+    UpstreamContext {
         settings: watch::channel(config.gateway.clone()).1,
         changed: Arc::default(),
         wakes: watch::channel(0).1,
-        clock: ClockAndRandom::real(),
-        tasks: TaskTracker::new(),
+        clock,
+        tasks,
         notification_log: crate::upstream::notification_log::NotificationLog::default(),
         upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
         history: crate::history::History::disabled(),
-        paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
-    };
-    let upstream = config.upstreams[0].clone();
-    UpstreamHandle::start_with(upstream, connector, None, &context, CancellationToken::new())
+    }
 }
 
 impl UpstreamHandle {
