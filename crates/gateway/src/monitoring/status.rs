@@ -17,8 +17,12 @@ use crate::editors::Editors;
 use crate::monitoring::clients::Clients;
 use crate::monitoring::user_actions::UserActions;
 use crate::routing::merged_catalogs::EditorCatalogs;
+use crate::system::redaction;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::{LinkState, UpstreamHandle, UpstreamSnapshot};
+
+/// More of a server's own name is not shown.
+const LONGEST_NAME: usize = 200;
 
 /// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
@@ -124,7 +128,8 @@ fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api:
                 since: millis(ready.since),
                 server: state.known.as_ref().map_or_else(String::new, |known| {
                     let server = &known.handshake.server;
-                    format!("{} {}", server.name, server.version).trim().to_owned()
+                    let name = format!("{} {}", server.name, server.version);
+                    redaction::excerpt(name.as_bytes(), LONGEST_NAME)
                 }),
             },
             // Connected but not answering: show it as down.
