@@ -20,6 +20,7 @@ use evermoor_platform::process::{descriptors, memory, signals};
 use crate::exit::Exit;
 use crate::gateway::logging;
 use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal;
 
 /// After this time the startup is complete, and its memory can be released.
@@ -88,8 +89,8 @@ fn once(instance: &Instance, run: GatewayRun) -> RunEnd {
         }
     };
     // One thread is faster: calls are only forwarded, and passing them between threads costs more.
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(serve(config, instance, run)),
+    match run_async(serve(config, instance, run)) {
+        Ok(end) => end,
         Err(error) => RunEnd::Exit(Exit::failure(&error)),
     }
 }

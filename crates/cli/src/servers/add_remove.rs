@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use evermoor_client::ControlClient;
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
-use evermoor_core::config::ConfigError;
 use evermoor_core::config::edit::{ConfigEdit, NewUpstream, ServerSpec};
+use evermoor_core::config::{ConfigError, MAX_FILE_SIZE};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::fs::private;
+use evermoor_platform::fs::{foreign, private};
 use evermoor_platform::paths::Paths;
 use serde_json::json;
 
@@ -134,7 +134,7 @@ fn edited(
         let what = format!("{}: {error}.", path.display());
         Failure::new(Code::Configuration, what, "Make sure that you can read and write it.")
     };
-    let text = match std::fs::read_to_string(path) {
+    let text = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unusable(error)),

@@ -49,6 +49,9 @@ pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
 pub use transport::program::StdioCommand;
 pub use tray::{NotificationLevel, TraySettings};
 
+/// A larger `config.toml` is not read.
+pub const MAX_FILE_SIZE: u64 = 4 << 20;
+
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
