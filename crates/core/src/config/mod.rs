@@ -319,6 +319,18 @@ mod tests {
     }
 
     #[test]
+    fn a_duration_that_cannot_be_added_to_a_time_is_refused() {
+        for value in ["18446744073709551615", "\"584554530872y\"", "\"9999d\""] {
+            for setting in ["call_timeout", "keepalive_interval"] {
+                let found =
+                    mistake(&format!("[upstreams.a]\nurl = \"http://x\"\n{setting} = {value}\n"));
+                assert_eq!(found.line, Some(3), "{found}");
+            }
+            assert_eq!(mistake(&format!("[gateway]\nhold = {value}\n")).line, Some(2));
+        }
+    }
+
+    #[test]
     fn a_keepalive_of_zero_turns_it_off() {
         let keepalive = |setting: &str| {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");

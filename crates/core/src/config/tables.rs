@@ -212,6 +212,9 @@ pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<UpstreamUrl,
     })
 }
 
+/// A longer duration is a mistake, and could not be added to a time.
+const LONGEST_DURATION: Duration = Duration::from_secs(365 * 86_400);
+
 pub(crate) fn duration(
     text: &str,
     span: Option<&Spanned<DurationText>>,
@@ -220,14 +223,24 @@ pub(crate) fn duration(
     let Some(found) = span else {
         return Ok(default);
     };
-    match found.get_ref() {
-        DurationText::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
-        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| ConfigError {
-            line: Some(line(text, found.span().start)),
-            what: format!("`{words}` is not a duration."),
-            remedy: "Write a number of seconds, or a duration such as \"3m\" or \"10s\".".into(),
-        }),
+    let wrong = |what: String, remedy: &str| ConfigError {
+        line: Some(line(text, found.span().start)),
+        what,
+        remedy: remedy.into(),
+    };
+    let length = match found.get_ref() {
+        DurationText::Seconds(seconds) => Duration::from_secs(*seconds),
+        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| {
+            let remedy = "Write a number of seconds, or a duration such as \"3m\" or \"10s\".";
+            wrong(format!("`{words}` is not a duration."), remedy)
+        })?,
+    };
+    if length > LONGEST_DURATION {
+        let days = LONGEST_DURATION.as_secs() / 86_400;
+        let what = format!("This duration is longer than {days} days.");
+        return Err(wrong(what, "Write a shorter one, such as \"3m\" or \"10s\"."));
     }
+    Ok(length)
 }
 
 pub(crate) fn line(text: &str, offset: usize) -> usize {
