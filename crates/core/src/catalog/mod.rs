@@ -6,6 +6,7 @@
 //! - `naming`: upstream names and the merged names of tools and prompts
 //! - `filter`, `visibility`: allow and deny lists, and what an editor sees of an upstream
 //! - `list_changes`: which editors are notified when a list changes
+//! - `limits`: how much an upstream's lists may contain
 //! - `cache`: the catalog file that survives a restart
 //! - `tool_traits`: what the gateway must know about a tool before it is called
 //!
@@ -13,6 +14,7 @@
 
 pub mod cache;
 pub mod filter;
+pub mod limits;
 pub mod list_changes;
 pub mod naming;
 pub mod tool_traits;

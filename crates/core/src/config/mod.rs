@@ -34,6 +34,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::filter::Filters;
+use crate::catalog::limits::CatalogLimits;
 use crate::catalog::naming::UpstreamName;
 use crate::catalog::visibility::{VisibilityRules, editor_heading};
 use crate::policy::app::auto_restart::AppPolicy;
@@ -99,6 +100,8 @@ pub struct UpstreamConfig {
     /// Which of its tools may be called again after a failure.
     pub retry_policy: RetryPolicy,
     pub sharing: Sharing,
+    /// How much its lists may contain.
+    pub catalog_limits: CatalogLimits,
     /// What editors see of it.
     pub filters: Filters,
     /// How it is watched and restarted, if it is an app.
@@ -342,6 +345,17 @@ mod tests {
             KeepaliveConfig::Every(Duration::from_secs(180))
         );
         assert_eq!(keepalive("keepalive_interval = 0"), KeepaliveConfig::Never);
+    }
+
+    #[test]
+    fn the_limit_of_a_servers_lists_can_be_raised() {
+        let limit = |setting: &str| {
+            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
+            Config::parse(&text).map(|config| config.upstreams[0].catalog_limits.bytes)
+        };
+        assert_eq!(limit(""), Ok(16_000_000));
+        assert_eq!(limit("catalog_limit = \"64 MB\""), Ok(64_000_000));
+        assert_eq!(limit("catalog_limit = \"much\"").unwrap_err().line, Some(3));
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::defaults::{DEFAULT_CALL_TIMEOUT, DEFAULT_HOLD, DEFAULT_LISTEN};
 use super::tray::{self, TrayTable};
 use super::{
     Config, ConfigError, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig, UpstreamConfig,
-    UpstreamUrl, app,
+    UpstreamUrl, app, memory_size,
 };
 use crate::catalog::filter::Filters;
+use crate::catalog::limits::CatalogLimits;
 use crate::catalog::naming::UpstreamName;
 use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
@@ -65,6 +66,7 @@ pub(crate) struct UpstreamTable {
     pub(super) proxy: Option<Spanned<String>>,
     call_timeout: Option<Spanned<DurationText>>,
     keepalive_interval: Option<Spanned<DurationText>>,
+    catalog_limit: Option<Spanned<String>>,
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
@@ -171,6 +173,7 @@ fn upstream(
             safe_tools: safe_tools(&table.tools.tools),
         },
         sharing: table.sharing,
+        catalog_limits: catalog_limits(text, table.catalog_limit.as_ref())?,
         filters: allow_deny::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
     })
 }
@@ -182,6 +185,22 @@ fn keepalive(
     let Some(interval) = interval else { return Ok(KeepaliveConfig::Usual) };
     let every = duration(text, Some(interval), Duration::ZERO)?;
     Ok(if every.is_zero() { KeepaliveConfig::Never } else { KeepaliveConfig::Every(every) })
+}
+
+/// Who raises the limit of the bytes has more items too.
+fn catalog_limits(
+    text: &str,
+    bytes: Option<&Spanned<String>>,
+) -> Result<CatalogLimits, ConfigError> {
+    let usual = CatalogLimits::default();
+    let Some(found) = bytes else { return Ok(usual) };
+    let bytes = memory_size::parse_bytes(found.get_ref()).ok_or_else(|| ConfigError {
+        line: Some(line(text, found.span().start)),
+        what: format!("`{}` is not a size.", found.get_ref()),
+        remedy: "Write \"64 MB\", for example.".into(),
+    })?;
+    let times = usize::try_from(bytes / usual.bytes).unwrap_or(usize::MAX).max(1);
+    Ok(CatalogLimits { bytes, items: usual.items.saturating_mul(times) })
 }
 
 fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
@@ -199,6 +218,7 @@ fn demo() -> UpstreamConfig {
         keepalive: KeepaliveConfig::Usual,
         retry_policy: RetryPolicy::default(),
         sharing: Sharing::Shared,
+        catalog_limits: CatalogLimits::default(),
         filters: Filters::default(),
         policy: AppPolicy::default(),
     }

@@ -32,7 +32,6 @@ use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::Resolution;
@@ -191,7 +190,9 @@ impl<C: Connect> Supervisor<C> {
         &mut self,
     ) -> Result<(Arc<LiveConnection>, mpsc::Receiver<Incoming>), ConnectionEnd> {
         let made = {
-            let mut making = std::pin::pin!(connect_and_list(&mut self.connector));
+            let limits = self.config.catalog_limits;
+            let making = read_catalog::connect_and_list(&mut self.connector, limits);
+            let mut making = std::pin::pin!(making);
             loop {
                 tokio::select! {
                     biased;
@@ -334,7 +335,8 @@ impl<C: Connect> Supervisor<C> {
     /// if it did.
     async fn refresh(&mut self, ready: &Arc<LiveConnection>) -> Option<Failure> {
         let known = self.published.known()?;
-        match read_catalog::catalog(&ready.connection, &known.handshake).await {
+        let limits = self.config.catalog_limits;
+        match read_catalog::catalog(&ready.connection, &known.handshake, limits).await {
             Ok(catalog) if catalog != known.catalog => {
                 let (handshake, transport) = (known.handshake.clone(), known.transport);
                 let known = KnownCatalog::new(handshake, catalog, transport);
@@ -465,13 +467,6 @@ impl<C: Connect> Supervisor<C> {
             }
         }
     }
-}
-
-/// Makes a connection and reads the catalog.
-async fn connect_and_list(connector: &mut impl Connect) -> Result<(Connected, Catalog), Failure> {
-    let connected = connector.connect().await?;
-    let catalog = read_catalog::catalog(&connected.connection, &connected.handshake).await?;
-    Ok((connected, catalog))
 }
 
 fn backoff(config: &config::UpstreamConfig) -> Backoff {
