@@ -72,6 +72,7 @@ pub fn overview(
         config.editors_without_token(|name| seen.iter().any(|editor| editor.name == name));
     let mut warnings = set.warnings.borrow().clone();
     warnings.extend(editors_without_token.iter().map(warnings::doubt));
+    warnings.extend(editor_catalogs.collisions().iter().map(warnings::collision));
     seen = seen.into_iter().map(|editor| with_shown(editor, &editor_catalogs)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
