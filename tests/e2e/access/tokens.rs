@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use evermoor_tests::editor::Editor;
-use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::gateway::{Gateway, http, runtime};
 use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::{PATIENCE, Scene};
 use http::{Method, StatusCode};
@@ -208,4 +208,20 @@ async fn the_file_stays_private_whatever_is_changed_in_it() {
     gateway.add_editor("cursor").await;
     let file = scene.home().join("data/tokens.json");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn the_control_token_can_be_rotated() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let status = |token: &str| {
+        http().get(format!("{}/api/status", gateway.origin)).bearer_auth(token).send()
+    };
+    let before = gateway.control_token.clone();
+    assert_eq!(status(&before).await.unwrap().status(), StatusCode::OK);
+    printed(&scene, &["rotate", "--control"]).await;
+    let after = runtime(&scene.home()).control_token;
+    assert_ne!(before, after);
+    assert_eq!(status(&before).await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(status(&after).await.unwrap().status(), StatusCode::OK);
 }
