@@ -15,7 +15,7 @@ use evermoor_gateway::monitoring::log;
 use evermoor_gateway::{Gateway, ServeError, TakeoverTerms, VERSION};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::process::{descriptors, memory, signals};
+use evermoor_platform::process::{descriptors, memory, protect, signals};
 
 use crate::exit::Exit;
 use crate::gateway::logging;
@@ -48,6 +48,7 @@ impl StartMode {
 pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exit {
     logging::of_gateway(&instance.paths, background);
     descriptors::raise_limit();
+    protect::protect();
     let mut run = GatewayRun { mode, banner: !background, moved: false };
     let exit = loop {
         match once(instance, run) {
