@@ -7,7 +7,7 @@ use evermoor_tests::gateway::{Gateway, http};
 use evermoor_tests::scene::entry;
 use evermoor_tests::scene::programs::{self, built};
 use evermoor_tests::scene::wait::until;
-use evermoor_tests::Scene;
+use evermoor_tests::{PATIENCE, Scene};
 use serde_json::{Value, json};
 
 fn hostile(tricks: &[&str]) -> String {
@@ -113,4 +113,33 @@ async fn a_configuration_that_is_no_regular_file_is_refused_at_once() {
         let said = output(&scene, &["config", "validate", path]).await;
         assert!(said.contains("it is not a regular file"), "{said}");
     }
+}
+
+#[tokio::test]
+async fn a_program_that_somebody_else_adds_is_told_and_can_need_approval() {
+    let scene = Scene::new();
+    let gateway = scene.gateway_of("approve_programs = true", "").await;
+    scene.write("approve_programs = true", &hostile(&[]));
+    let status = gateway.until_status(|status| !status.warnings.is_empty()).await;
+    assert!(status.warnings[0].remedy.contains("evermoor approve hostile"), "{status:?}");
+    assert!(
+        status.upstreams.iter().all(|upstream| upstream.name != "hostile" || upstream.is_off())
+    );
+    let done = output(&scene, &["approve", "hostile", "--yes"]).await;
+    assert!(done.contains("has taken over"), "{done}");
+    let shown = until_output(&scene, &["status"], "Connected").await;
+    assert!(!shown.contains("approve"), "{shown}");
+}
+
+/// Runs a command until it prints `part`.
+async fn until_output(scene: &Scene, arguments: &[&str], part: &str) -> String {
+    let shown = async {
+        loop {
+            let shown = output(scene, arguments).await;
+            if shown.contains(part) {
+                return shown;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, shown).await.expect("it is printed in time")
 }

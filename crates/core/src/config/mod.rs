@@ -81,6 +81,8 @@ pub struct EditorConfig {
 pub struct GatewayConfig {
     pub listen: SocketAddr,
     pub require_token: bool,
+    /// Whether a program that Evermoor's commands did not add waits for approval.
+    pub approve_programs: bool,
     /// How long a call waits for an upstream that is down.
     pub hold: Duration,
 }

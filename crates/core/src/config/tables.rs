@@ -42,6 +42,8 @@ struct File {
 struct GatewayTable {
     listen: Option<Spanned<String>>,
     require_token: Option<bool>,
+    #[serde(default)]
+    approve_programs: bool,
     hold: Option<Spanned<DurationText>>,
 }
 
@@ -143,6 +145,7 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<GatewayConfig, ConfigErro
     Ok(GatewayConfig {
         listen,
         require_token: table.require_token.unwrap_or(true),
+        approve_programs: table.approve_programs,
         hold: duration(text, table.hold.as_ref(), DEFAULT_HOLD)?,
     })
 }

@@ -21,8 +21,8 @@ pub mod undo;
 
 use std::collections::BTreeSet;
 
-use evermoor_core::config::ConfigError;
 use evermoor_core::config::edit::{ConfigEdit, NewUpstream};
+use evermoor_core::config::{Config, ConfigError};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import;
 use evermoor_core::import::{ImportPlan, ImportedServer, SkippedServer};
@@ -31,6 +31,7 @@ use evermoor_platform::keychain::Keychain;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{EditorSpec, UserEditors};
 
+use crate::config::programs::Programs;
 use crate::config::secrets;
 pub use found::{chosen, every};
 pub use record::{ImportJournal, ImportRecord, RedirectedFile};
@@ -105,6 +106,12 @@ impl Import {
             return Ok(());
         }
         let before = self.before.as_deref();
+        let parse = |text: &str| Config::parse(text).map_err(|found| mistake(&found));
+        let (old, new) = (parse(before.unwrap_or_default())?, parse(&after)?);
+        Programs::new(paths.programs_file()).record(&old, &new).map_err(|error| {
+            let what = format!("Cannot record the programs of config.toml: {error}.");
+            Failure::new(Code::Internal, what, "Free some disk space and try again.")
+        })?;
         journal.note(|record| record.wrote(before, &after, names))?;
         replace::replace(&paths.config, before.map(str::as_bytes), Some(after.as_bytes()))
             .map_err(unreplaced)
