@@ -7,7 +7,7 @@
 //! - `takeover`: one gateway replaces another; `interop`: third-party programs
 //!
 //! The scenarios use the language of `evermoor_tests` (`tests/src`) and start real processes. `tidy`
-//! is different: it checks the sources against the architecture.
+//! is different: it checks the sources against the architecture. `fuzz_seeds` replays what is fuzzed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,6 +18,7 @@ mod catalog;
 mod commands;
 mod control;
 mod endpoint;
+mod fuzz_seeds;
 mod interop;
 mod takeover;
 mod tidy;

@@ -69,6 +69,7 @@ fn main() -> std::process::ExitCode {
             servers::restart::run(&instance.paths, &name)
         }
         Command::Restart { upstream: None, .. } => servers::restart::all(&instance.paths),
+        Command::Approve { upstream } => servers::approve::run(&instance, &upstream),
         Command::Pause { upstream } => {
             servers::pause::run(&instance.paths, upstream.as_deref(), true)
         }

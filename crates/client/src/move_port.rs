@@ -4,9 +4,10 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
 use evermoor_core::api::{Setup, SetupState};
+use evermoor_core::config::MAX_FILE_SIZE;
 use evermoor_core::config::edit::ConfigEdit;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::fs::private;
+use evermoor_platform::fs::{foreign, private};
 use evermoor_platform::paths::Paths;
 
 use crate::control::ControlClient;
@@ -16,7 +17,7 @@ const PORTS_TO_TRY: u16 = 50;
 
 /// Writes the next free port to the configuration and returns it.
 pub fn to_free_port(paths: &Paths) -> Result<u16, Failure> {
-    let text = match std::fs::read_to_string(&paths.config) {
+    let text = match foreign::read_text(&paths.config, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(port_unchanged(&error.to_string())),

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::fs::foreign;
 use crate::system::System;
 
 /// A crash report on disk.
@@ -85,9 +85,7 @@ pub fn newest(
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(MAX_LENGTH).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    foreign::read_start(path, MAX_LENGTH).ok()
 }
 
 #[cfg(test)]

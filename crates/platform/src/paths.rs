@@ -177,6 +177,11 @@ impl Paths {
         self.data.join("restarts.json")
     }
 
+    /// The programs that the user knows about.
+    pub fn programs_file(&self) -> PathBuf {
+        self.data.join("programs.json")
+    }
+
     /// The states of the upstreams over the last day.
     pub fn timelines_file(&self) -> PathBuf {
         self.data.join("timelines.json")

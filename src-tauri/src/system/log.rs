@@ -5,7 +5,6 @@ use std::io::{IsTerminal, stderr};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use evermoor_core::api::LogLine;
 use evermoor_core::security::secret_patterns::scrub;
 use evermoor_log::{LogLayer, LogWriter};
 use evermoor_platform::paths::Paths;
@@ -23,8 +22,8 @@ static FILE: OnceLock<LogWriter> = OnceLock::new();
 pub(crate) fn start() {
     let shown = fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal());
     let kept = file().map(|file| {
-        let clean = |line: LogLine| LogLine { text: scrub(&line.text).into_owned(), ..line };
-        LogLayer::new(move |line| file.write(&clean(line))).with_filter(filter())
+        let scrub = |text: &str| scrub(text).into_owned();
+        LogLayer::new(scrub, move |line| file.write(&line)).with_filter(filter())
     });
     let log = tracing_subscriber::registry().with(shown.with_filter(filter())).with(kept);
     // This fails only if a log is already set up, which serves as well.

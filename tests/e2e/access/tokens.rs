@@ -4,7 +4,7 @@ use std::process::Output;
 
 use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::shim::Shim;
-use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::gateway::{Gateway, http, runtime};
 use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::{PATIENCE, Scene};
 use http::{Method, StatusCode};
@@ -228,4 +228,20 @@ async fn an_editor_whose_token_was_revoked_is_refused_over_stdio_too() {
     let refused = unknown.answer().await;
     let why = refused["error"]["message"].as_str().unwrap();
     assert!(why.contains("The editor `nobody` has no token"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_control_token_can_be_rotated() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let status = |token: &str| {
+        http().get(format!("{}/api/status", gateway.origin)).bearer_auth(token).send()
+    };
+    let before = gateway.control_token.clone();
+    assert_eq!(status(&before).await.unwrap().status(), StatusCode::OK);
+    printed(&scene, &["rotate", "--control"]).await;
+    let after = runtime(&scene.home()).control_token;
+    assert_ne!(before, after);
+    assert_eq!(status(&before).await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(status(&after).await.unwrap().status(), StatusCode::OK);
 }

@@ -138,7 +138,7 @@ async fn an_upstream_hidden_from_an_editor_does_not_exist_for_it() {
     }
     let introduced = library.wire("/mcp", &cursor).post(&request(0, "initialize", hello)).await;
     let instructions = introduced.last()["result"]["instructions"].as_str().unwrap().to_owned();
-    assert_eq!(instructions, "# notes\n\nAsk the librarian.");
+    assert_eq!(instructions, "# notes\n\n> Ask the librarian.");
     library.session("/mcp/files", &library.gateway.token()).await;
 }
 

@@ -44,3 +44,20 @@ async fn every_control_request_needs_the_control_token() {
     }
     assert_eq!(gateway.config(), before);
 }
+
+#[tokio::test]
+async fn an_origin_that_is_sent_twice_is_refused() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    for (second, wanted) in
+        [(None, StatusCode::OK), (Some("https://evil.com"), StatusCode::FORBIDDEN)]
+    {
+        let request = http().get(format!("{}/api/status", gateway.origin));
+        let request = request.bearer_auth(&gateway.control_token).header("origin", &gateway.origin);
+        let request = match second {
+            Some(second) => request.header("origin", second),
+            None => request,
+        };
+        assert_eq!(request.send().await.unwrap().status(), wanted, "{second:?}");
+    }
+}

@@ -88,6 +88,7 @@ async fn a_browser_signs_in_with_a_one_time_link() {
     };
     assert_eq!(login("https://evil.com").await.unwrap().status(), StatusCode::FORBIDDEN);
     let admitted = login("").await.unwrap();
+    assert_eq!(admitted.headers()["cache-control"], "no-store");
     assert_eq!(admitted.status(), StatusCode::OK);
     let admitted: Value = serde_json::from_slice(&admitted.bytes().await.unwrap()).unwrap();
     assert_eq!(admitted["token"], gateway.control_token.as_str());

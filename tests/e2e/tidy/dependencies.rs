@@ -119,7 +119,7 @@ const FOLDERS: [(&str, &[Rule]); 2] = [
             ("catalog", &["protocol"]),
             ("config", &["api", "catalog", "policy", "preset", "security"]),
             ("failure", &["protocol"]),
-            ("history", &["api", "failure"]),
+            ("history", &["api", "failure", "security"]),
             ("import", &["catalog", "config", "security"]),
             ("lifecycle", &[]),
             ("policy", &["api", "catalog", "config", "failure", "preset", "protocol"]),

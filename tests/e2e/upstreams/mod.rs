@@ -1,11 +1,13 @@
 //! Upstreams of every kind, and what happens when they fail.
 //!
 //! - [`stdio`], [`remote`], [`presets`]: kinds of upstreams
-//! - [`faults`], [`wake`]: failures
+//! - [`faults`], [`wake`]: failures; [`hostile`]: servers and files that attack their reader
 //! - [`incidents`]: the record of outages
 //! - [`pause`], [`reload`]: what a person changes
 
 pub(crate) mod faults;
+#[cfg(target_os = "linux")]
+pub(crate) mod hostile;
 pub(crate) mod incidents;
 pub(crate) mod pause;
 pub(crate) mod presets;

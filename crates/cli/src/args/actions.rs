@@ -77,7 +77,12 @@ pub(crate) enum TokenAction {
     /// Replace an editor's token. The old one stops working at once.
     Rotate {
         /// The editor's name, as shown by `evermoor tokens`.
-        name: String,
+        #[arg(required_unless_present = "control")]
+        name: Option<String>,
+        /// Replace the token of the tray, the dashboard and the command line instead. Open dashboards
+        /// must be opened again.
+        #[arg(long, conflicts_with = "name")]
+        control: bool,
     },
     /// Revoke an editor's token. It stops working at once.
     Revoke {

@@ -102,6 +102,12 @@ pub(crate) enum Command {
         #[arg(long)]
         gateway: bool,
     },
+    /// Let a new program of config.toml start, if `approve_programs` is set.
+    Approve {
+        /// The server whose program you trust.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+    },
     /// Pause a server, or all of them, until you resume it. Calls fail at once meanwhile.
     Pause {
         /// Pause only this server.

@@ -18,6 +18,7 @@ use evermoor_setup::{SetupChange, SetupError, UserEditors};
 use crate::args::TokenAction;
 use crate::editors::setup::EditorAccess;
 use crate::exit::Exit;
+use crate::gateway::start_stop;
 use crate::instance::Instance;
 use crate::runtime::run_async;
 use crate::terminal::{self, Palette};
@@ -27,9 +28,10 @@ pub(crate) fn run(instance: &Instance, action: Option<TokenAction>) -> Exit {
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
-        TokenAction::Rotate { name } => {
+        TokenAction::Rotate { name: Some(name), .. } => {
             rotate(paths, &name).map(|made| show_rotated(&made, &rewrite(instance, &name), json))
         }
+        TokenAction::Rotate { name: None, .. } => return rotate_control(instance),
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
     match done {
@@ -69,6 +71,18 @@ fn rotate(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
         None => {
             new_token(name, change(paths, |tokens, random, now| tokens.rotate(name, random, now)))
         }
+    }
+}
+
+/// Replaces the control token, and the running gateway with one that uses it.
+fn rotate_control(instance: &Instance) -> Exit {
+    match keys::rotate_control_token(&instance.paths) {
+        Ok(_) if ControlClient::find(&instance.paths).is_some() => start_stop::restart(instance),
+        Ok(_) => {
+            terminal::print_message(&"The control token was replaced.");
+            Exit::Ok
+        }
+        Err(error) => Exit::failed(&Failure::from(&ChangeError::Keys(error))),
     }
 }
 

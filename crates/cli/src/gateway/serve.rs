@@ -15,11 +15,12 @@ use evermoor_gateway::monitoring::log;
 use evermoor_gateway::{Gateway, ServeError, TakeoverTerms, VERSION};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::process::{descriptors, memory, signals};
+use evermoor_platform::process::{descriptors, memory, protect, signals};
 
 use crate::exit::Exit;
 use crate::gateway::logging;
 use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::terminal;
 
 /// After this time the startup is complete, and its memory can be released.
@@ -47,6 +48,7 @@ impl StartMode {
 pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exit {
     logging::of_gateway(&instance.paths, background);
     descriptors::raise_limit();
+    protect::protect();
     let mut run = GatewayRun { mode, banner: !background, moved: false };
     let exit = loop {
         match once(instance, run) {
@@ -88,8 +90,8 @@ fn once(instance: &Instance, run: GatewayRun) -> RunEnd {
         }
     };
     // One thread is faster: calls are only forwarded, and passing them between threads costs more.
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(serve(config, instance, run)),
+    match run_async(serve(config, instance, run)) {
+        Ok(end) => end,
         Err(error) => RunEnd::Exit(Exit::failure(&error)),
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use evermoor_client::ControlClient;
+use evermoor_core::config::MAX_FILE_SIZE;
 use evermoor_core::config::redacted::without_secrets;
 use evermoor_core::history::incident::report;
 use evermoor_core::history::incident::report::ReportEnvironment;
@@ -11,6 +12,7 @@ use evermoor_core::security::personal_names::PrivateNames;
 use evermoor_core::security::secret_patterns::scrub;
 use evermoor_log::read;
 use evermoor_platform::clock;
+use evermoor_platform::fs::foreign;
 use evermoor_platform::system::machine::{self, LocalUser};
 use serde_json::json;
 
@@ -84,7 +86,7 @@ async fn collect(instance: &Instance, now: u64) -> Vec<ArchiveFile> {
         ),
         file("doctor.json", pretty(&json!({ "schema": 1, "checks": checks }))),
     ];
-    let text = std::fs::read_to_string(&instance.paths.config);
+    let text = foreign::read_text(&instance.paths.config, MAX_FILE_SIZE);
     let text = text.map_or_else(|error| format!("# {error}\n"), |text| without_secrets(&text));
     files.push(file("config.toml", text));
     let logs =

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evermoor_core::api::{LogLevel, LogLine};
 use evermoor_core::history::incident::text::format_time;
+use evermoor_core::security::foreign_text;
 use evermoor_gateway::monitoring::log::is_of;
 use evermoor_log::read;
 use evermoor_platform::clock;
@@ -91,7 +92,8 @@ fn show(line: &LogLine) {
     let upstream = line.upstream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let head = at.chars().count() + 7;
     let text = terminal::indented(&format!("{upstream}{}", line.text), head, width);
-    let text = if width == usize::MAX { format!("{upstream}{}", line.text) } else { text };
+    let unwrapped = foreign_text::line(&line.text);
+    let text = if width == usize::MAX { format!("{upstream}{unwrapped}") } else { text };
     terminal::print(&format_args!(
         "{quiet}{at}{quiet:#} {style}{:<5}{style:#} {}",
         line.level.word(),

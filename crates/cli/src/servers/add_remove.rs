@@ -11,10 +11,11 @@ use tokio::time::timeout;
 
 use evermoor_client::ControlClient;
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
-use evermoor_core::config::ConfigError;
 use evermoor_core::config::edit::{ConfigEdit, NewUpstream, ServerSpec};
+use evermoor_core::config::{ConfigError, MAX_FILE_SIZE};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::fs::private;
+use evermoor_gateway::config::programs::Programs;
+use evermoor_platform::fs::{foreign, private};
 use evermoor_platform::paths::Paths;
 use serde_json::json;
 
@@ -92,7 +93,7 @@ fn change(
     done: Change,
     edit: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Exit {
-    if let Err(failure) = edited(&paths.config, name, done, edit) {
+    if let Err(failure) = edited(paths, name, done, edit) {
         return Exit::failed(&failure);
     }
     let progress = Progress::show("Waiting for the gateway");
@@ -121,11 +122,12 @@ fn change(
 
 /// Edits the file. On an error, the file stays unchanged.
 fn edited(
-    path: &Path,
+    paths: &Paths,
     name: &str,
     done: Change,
     change: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<(), Failure> {
+    let path = &paths.config;
     let locate = |ConfigError { line, what, remedy }: ConfigError| {
         let location = line.map(|line| format!("config.toml, line {line}: ")).unwrap_or_default();
         Failure::new(Code::Configuration, format!("{location}{what}"), remedy)
@@ -134,7 +136,7 @@ fn edited(
         let what = format!("{}: {error}.", path.display());
         Failure::new(Code::Configuration, what, "Make sure that you can read and write it.")
     };
-    let text = match std::fs::read_to_string(path) {
+    let text = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unusable(error)),
@@ -146,10 +148,13 @@ fn edited(
         return Err(lookup::unknown(name, known));
     }
     change(&mut edit).map_err(locate)?;
-    let (text, _) = edit.done().map_err(|mistake| {
+    let before = edit.before().clone();
+    let (text, after) = edit.done().map_err(|mistake| {
         // The line number would refer to text that was not written.
         locate(ConfigError { line: None, ..mistake })
     })?;
+    // Before the gateway reads the file, so that it does not report this program.
+    Programs::new(paths.programs_file()).record(&before, &after).map_err(unusable)?;
     // Follow a symlink and rewrite its target.
     let location = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     private::write_private(&location, text.as_bytes()).map_err(unusable)

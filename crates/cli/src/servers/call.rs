@@ -21,7 +21,7 @@ pub(crate) fn tools(instance: &Instance, upstream: Option<&str>) -> Exit {
     };
     let tools = result.member("tools").and_then(|tools| tools.elements()).unwrap_or_default();
     if terminal::options().json {
-        terminal::print(&format_args!("{{\"schema\":1,\"tools\":{}}}", Raw::of(&tools).as_str()));
+        terminal::print_result(&format!("{{\"schema\":1,\"tools\":{}}}", Raw::of(&tools).as_str()));
         return Exit::Ok;
     }
     if tools.is_empty() {
@@ -64,9 +64,9 @@ pub(crate) fn call(instance: &Instance, tool: &str, arguments: &[String]) -> Exi
         Err(exit) => return exit,
     };
     if terminal::options().json {
-        terminal::print(&format_args!("{{\"schema\":1,\"result\":{}}}", result.as_str()));
+        terminal::print_result(&format!("{{\"schema\":1,\"result\":{}}}", result.as_str()));
     } else {
-        terminal::print(&text_of(&result));
+        terminal::print_result(&text_of(&result));
     }
     let failed = result.member("isError").is_some_and(|flag| flag.as_str() == "true");
     if failed { Exit::Failure } else { Exit::Ok }

@@ -1,8 +1,9 @@
 //! Commands about servers and their configuration. `add_remove`, `config` and `secret` change
-//! `config.toml` and the keychain; `call`, `pause` and `restart` ask the running gateway; `lookup`
+//! `config.toml` and the keychain, `approve` lets a new program start; `call`, `pause` and `restart` ask the running gateway; `lookup`
 //! finds the name that the user typed, and `suggest` a similar one.
 
 pub(crate) mod add_remove;
+pub(crate) mod approve;
 pub(crate) mod call;
 pub(crate) mod config;
 pub(crate) mod lookup;

@@ -1,7 +1,8 @@
 //! Output to the terminal: data goes to stdout, everything else to stderr.
 //!
 //! [`table`] lays out columns and paragraphs, [`progress`] shows a temporary line, and [`screen`]
-//! redraws a live view. All output of the commands goes through this folder.
+//! redraws a live view. All output of the commands goes through this folder, which leaves out control
+//! characters that somebody else wrote.
 
 #![expect(clippy::disallowed_methods, reason = "this is the place that prints")]
 
@@ -14,6 +15,8 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+
+use evermoor_core::security::foreign_text::{lines, styled_lines};
 
 pub(crate) use progress::Progress;
 pub(crate) use screen::Screen;
@@ -46,10 +49,19 @@ pub(crate) fn options() -> OutputOptions {
 
 /// Prints a line of data. A closed pipe is not an error.
 pub(crate) fn print(line: &dyn Display) {
-    if !screen::capture(line) {
+    let line = line.to_string();
+    let line = styled_lines(&line);
+    if !screen::capture(&line) {
         progress::clear();
         let _ = writeln!(std::io::stdout(), "{line}");
     }
+}
+
+/// Prints data for a program: unchanged into a file or a pipe, safe to show on a terminal.
+pub(crate) fn print_result(text: &str) {
+    progress::clear();
+    let shown = if is_watched() { lines(text) } else { text.into() };
+    let _ = writeln!(std::io::stdout(), "{shown}");
 }
 
 /// Prints bytes unchanged. A closed pipe is not an error.
@@ -60,7 +72,7 @@ pub(crate) fn print_raw(bytes: &[u8]) {
 /// Prints a JSON object with its schema version.
 pub(crate) fn print_json(mut data: serde_json::Value) {
     data["schema"] = 1.into();
-    print(&data);
+    print_result(&data.to_string());
 }
 
 /// Prints what was done. Silent with `--quiet` and `--json`.
@@ -93,6 +105,7 @@ pub(crate) fn print_error(why: &dyn Display) {
 /// Wraps sentences between words. Indented lines stay as they are.
 fn for_stderr(text: &str) -> String {
     let seen = terminal_size::terminal_size_of(std::io::stderr());
+    let text = &*lines(text);
     let Some((width, _)) = seen else { return text.to_owned() };
     let width = usize::from(width.0).max(NARROWEST);
     let fits = |line: &str| line.chars().count() <= width || line.starts_with(' ');
@@ -172,7 +185,7 @@ pub(crate) fn painted(diff: &str) -> String {
         };
         format!("{style}{line}{style:#}")
     };
-    diff.lines().map(paint).collect::<Vec<_>>().join("\n")
+    lines(diff).lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
 /// A sentence followed by a dimmed detail, which moves to the next line if it does not fit.

@@ -1,4 +1,7 @@
-//! Columns and paragraphs that fit the terminal.
+//! Columns and paragraphs that fit the terminal. What somebody else wrote stays in its cell or its
+//! paragraph.
+
+use evermoor_core::security::foreign_text::line;
 
 /// The space between two columns.
 const GAP: usize = 3;
@@ -8,6 +11,9 @@ const LEAST: usize = 8;
 /// Lays out rows as columns, each as wide as its widest cell. If a line would be wider than `width`,
 /// the widest columns are cut first.
 pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> Vec<String> {
+    let one_line = |cell: &String| line(cell).into_owned();
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(one_line).collect()).collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -15,12 +21,12 @@ pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> Vec<String> {
     };
     let mut widths: Vec<usize> = (0..count).map(widest).collect();
     shrink(&mut widths, width);
-    let line = |row: &Vec<String>| {
+    let laid_out = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
         let cells = cells.map(|(cell, width)| format!("{:<width$}", fit(cell, *width)));
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     };
-    rows.iter().map(line).collect()
+    rows.iter().map(laid_out).collect()
 }
 
 /// Makes columns fit: first cuts the widest, then drops the last ones.
@@ -65,7 +71,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 /// Breaks a text into lines of at most `width` characters, between words.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in line(text).split_whitespace() {
         let last = lines.last_mut().expect("there is always a line");
         if last.is_empty() {
             last.push_str(word);
@@ -102,6 +108,13 @@ mod tests {
     fn columns_line_up() {
         let rows = vec![vec!["a".into(), "Connected".into()], vec!["long".into(), "Down".into()]];
         assert_eq!(columns(&rows, usize::MAX), ["a      Connected", "long   Down"]);
+    }
+
+    #[test]
+    fn a_cell_stays_one_line_without_control_characters() {
+        let rows = vec![vec!["a\nb".into(), "\x1b[2Jc\x1b]0;d\x07".into()]];
+        assert_eq!(columns(&rows, usize::MAX), ["a b   c\u{fffd}]0;d\u{fffd}"]);
+        assert_eq!(wrap("one\x1b[31m two\u{202e}", 80), ["one two\u{fffd}"]);
     }
 
     #[test]

@@ -40,8 +40,19 @@ impl Pattern {
         &self.0
     }
 
+    /// Takes linear time: between two stars, the first place where a part fits is as good as any.
     pub fn matches(&self, name: &str) -> bool {
-        self.places(name).last() == Some(&true)
+        let Some((start, rest)) = self.0.split_once('*') else { return self.0 == name };
+        let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+        let between = name.strip_prefix(start).and_then(|name| name.strip_suffix(end));
+        let Some(mut between) = between else { return false };
+        middle.split('*').all(|part| match between.find(part) {
+            Some(at) => {
+                between = &between[at + part.len()..];
+                true
+            }
+            None => false,
+        })
     }
 
     /// Whether a name with this beginning can match.
@@ -49,8 +60,8 @@ impl Pattern {
         self.places(beginning).contains(&true)
     }
 
-    /// The positions in the pattern that are reachable after reading `text`; the last one is its
-    /// end. Runs in O(pattern × text), so that no pattern is slow.
+    /// The positions in the pattern that are reachable after reading `text`, which must be short: it
+    /// takes time for each of its bytes and each of the pattern's.
     fn places(&self, text: &str) -> Vec<bool> {
         let pattern = self.0.as_bytes();
         let mut here = vec![false; pattern.len() + 1];
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn a_pattern_with_many_stars_is_fast() {
         let hostile = pattern(&"*a".repeat(60));
-        assert!(!hostile.matches(&("a".repeat(59) + &"b".repeat(2_000))));
+        assert!(!hostile.matches(&("a".repeat(59) + &"b".repeat(20_000_000))));
     }
 
     #[test]

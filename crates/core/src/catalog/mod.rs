@@ -6,6 +6,7 @@
 //! - `naming`: upstream names and the merged names of tools and prompts
 //! - `filter`, `visibility`: allow and deny lists, and what an editor sees of an upstream
 //! - `list_changes`: which editors are notified when a list changes
+//! - `limits`: how much an upstream's lists may contain
 //! - `cache`: the catalog file that survives a restart
 //! - `tool_traits`: what the gateway must know about a tool before it is called
 //!
@@ -13,12 +14,13 @@
 
 pub mod cache;
 pub mod filter;
+pub mod limits;
 pub mod list_changes;
 pub mod naming;
 pub mod tool_traits;
 pub mod visibility;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::catalog::naming::{Namespace, UpstreamName};
 use crate::protocol::envelope::Request;
@@ -134,7 +136,23 @@ pub struct MergedCatalog {
     templates: Vec<(String, UpstreamName)>,
     /// The prefixes of hidden templates: a URI that matches one may still be visible.
     unlisted: Vec<(String, UpstreamName)>,
+    /// The upstreams in configuration order.
+    order: Vec<UpstreamName>,
+    collisions: Vec<Collision>,
 }
+
+/// A URI or prefix that two upstreams offer. The first of them in the configuration owns it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collision {
+    pub uri: String,
+    pub owner: UpstreamName,
+    pub other: UpstreamName,
+}
+
+/// More collisions are not told.
+const MOST_COLLISIONS: usize = 20;
+/// How many resources and templates of an upstream are compared with the others'.
+const CHECKED_FOR_COLLISIONS: usize = 200;
 
 /// The upstream and the original name behind a merged name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,11 +163,12 @@ pub struct ItemOrigin {
 
 impl MergedCatalog {
     /// Merges catalogs in configuration order. Resources keep their URIs; if two upstreams offer the
-    /// same URI, the first one owns it.
+    /// same URI, the first one owns it, whatever the other declares.
     pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
         let mut merged = Self::default();
         let (mut tools, mut prompts) = (Namespace::default(), Namespace::default());
         for (upstream, catalog) in catalogs {
+            merged.order.push(upstream.clone());
             for tool in &catalog.tools {
                 let renamed = rename(&mut tools, &mut merged.tools, upstream, tool);
                 merged.catalog.tools.extend(renamed);
@@ -158,28 +177,54 @@ impl MergedCatalog {
                 let renamed = rename(&mut prompts, &mut merged.prompts, upstream, prompt);
                 merged.catalog.prompts.extend(renamed);
             }
-            for resource in &catalog.resources {
+            for (place, resource) in catalog.resources.iter().enumerate() {
                 let Some(uri) = resource.text_member("uri") else {
                     continue;
                 };
+                if place < CHECKED_FOR_COLLISIONS {
+                    merged.note_collision(&uri, upstream);
+                }
                 if let std::collections::hash_map::Entry::Vacant(free) = merged.resources.entry(uri)
                 {
                     free.insert(upstream.clone());
                     merged.catalog.resources.push(resource.clone());
                 }
             }
-            for template in &catalog.templates {
-                merged.templates.push((beginning(template), upstream.clone()));
+            for (place, template) in catalog.templates.iter().enumerate() {
+                let beginning = beginning(template);
+                if place < CHECKED_FOR_COLLISIONS {
+                    merged.note_collision(&beginning, upstream);
+                }
+                merged.templates.push((beginning, upstream.clone()));
                 merged.catalog.templates.push(template.clone());
             }
         }
         merged
     }
 
+    /// The URIs that several upstreams offer, as far as they are told.
+    pub fn collisions(&self) -> &[Collision] {
+        &self.collisions
+    }
+
+    /// Notes that `other` offers what an earlier upstream owns: once for each pair.
+    fn note_collision(&mut self, uri: &str, other: &UpstreamName) {
+        if self.collisions.len() >= MOST_COLLISIONS {
+            return;
+        }
+        let Some(owner) = self.owner(uri).filter(|owner| *owner != other).cloned() else { return };
+        let is_told = |told: &Collision| told.owner == owner && told.other == *other;
+        if !self.collisions.iter().any(is_told) {
+            self.collisions.push(Collision { uri: uri.to_owned(), owner, other: other.clone() });
+        }
+    }
+
     /// Adds the templates of `upstream` that are in its catalog but were not merged.
     pub fn with_unlisted(mut self, upstream: &UpstreamName, catalog: &Catalog) -> Self {
         let unlisted = catalog.templates.iter().map(|one| (beginning(one), upstream.clone()));
-        self.unlisted.extend(unlisted.filter(|one| !self.templates.contains(one)));
+        let listed: HashSet<&(String, UpstreamName)> = self.templates.iter().collect();
+        let unlisted: Vec<_> = unlisted.filter(|one| !listed.contains(one)).collect();
+        self.unlisted.extend(unlisted);
         self
     }
 
@@ -195,11 +240,14 @@ impl MergedCatalog {
         self.prompts.get(name)
     }
 
-    /// The upstream that owns a resource: the one that lists it, or else the one whose template has
-    /// the longest matching prefix.
+    /// The upstream that owns a resource: the first in the configuration that lists it or has a
+    /// template for it. A server that declares more cannot take a resource from another.
     pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
-        let listed = || made_from(&self.templates, uri);
-        self.resources.get(uri).or_else(listed).or_else(|| made_from(&self.unlisted, uri))
+        let listed = self.resources.get(uri);
+        let made = made_from(&self.templates, uri);
+        let place = |upstream: &&UpstreamName| self.order.iter().position(|name| name == *upstream);
+        let visible = listed.into_iter().chain(made).min_by_key(place);
+        visible.or_else(|| made_from(&self.unlisted, uri))
     }
 
     /// The upstream that answers a completion request, and the request with the upstream's own name
@@ -217,10 +265,13 @@ impl MergedCatalog {
     }
 }
 
-/// The upstream whose template has the longest prefix that matches a URI.
+/// The first upstream with a template for a URI. A template must begin with a scheme: one that begins
+/// with a variable would claim every URI.
 fn made_from<'a>(templates: &'a [(String, UpstreamName)], uri: &str) -> Option<&'a UpstreamName> {
-    let fits = templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
-    fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
+    let mut fits = templates
+        .iter()
+        .filter(|(beginning, _)| beginning.contains(':') && uri.starts_with(beginning));
+    fits.next().map(|(_, upstream)| upstream)
 }
 
 /// The literal text before the first variable of a template.
@@ -285,16 +336,34 @@ mod tests {
     }
 
     #[test]
-    fn an_unlisted_resource_belongs_to_the_template_with_the_longest_prefix() {
+    fn an_unlisted_resource_belongs_to_the_first_upstream_with_a_template_for_it() {
         let with = |form: &str| Catalog {
             templates: vec![Raw::of(&serde_json::json!({ "uriTemplate": form }))],
             ..Catalog::default()
         };
-        let (a, b) = (with("x://{id}"), with("x://notes/{id}"));
-        let merged = MergedCatalog::of([(&name("a"), &a), (&name("b"), &b)]);
-        assert_eq!(merged.owner("x://notes/7"), Some(&name("b")));
-        assert_eq!(merged.owner("x://7"), Some(&name("a")));
-        assert_eq!(merged.owner("y://7"), None);
+        let (a, b, all) = (with("x://notes/{id}"), with("x://{id}"), with("{anything}"));
+        let merged = MergedCatalog::of([(&name("0"), &all), (&name("a"), &a), (&name("b"), &b)]);
+        assert_eq!(merged.owner("x://notes/7"), Some(&name("a")));
+        assert_eq!(merged.owner("x://7"), Some(&name("b")));
+        assert_eq!(merged.owner("y://7"), None, "a template without a scheme claims nothing");
+    }
+
+    #[test]
+    fn a_server_cannot_take_a_resource_by_declaring_more() {
+        let template = |form: &str| Raw::of(&serde_json::json!({ "uriTemplate": form }));
+        let notes = Catalog { templates: vec![template("notes://{id}")], ..Catalog::default() };
+        let taker = Catalog {
+            resources: vec![raw(r#"{"uri":"notes://secret"}"#)],
+            templates: vec![template("notes://secret{id}"), template("notes://{a}/{b}")],
+            ..Catalog::default()
+        };
+        let merged = MergedCatalog::of([(&name("notes"), &notes), (&name("taker"), &taker)]);
+        for uri in ["notes://secret", "notes://secret7", "notes://a/b"] {
+            assert_eq!(merged.owner(uri), Some(&name("notes")), "{uri}");
+        }
+        let told =
+            Collision { uri: "notes://secret".into(), owner: name("notes"), other: name("taker") };
+        assert_eq!(merged.collisions(), [told], "once for the two servers");
     }
 
     #[test]

@@ -34,6 +34,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::filter::Filters;
+use crate::catalog::limits::CatalogLimits;
 use crate::catalog::naming::UpstreamName;
 use crate::catalog::visibility::{VisibilityRules, editor_heading};
 use crate::policy::app::auto_restart::AppPolicy;
@@ -48,6 +49,9 @@ pub use transport::address::UpstreamUrl;
 pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
 pub use transport::program::StdioCommand;
 pub use tray::{NotificationLevel, TraySettings};
+
+/// A larger `config.toml` is not read.
+pub const MAX_FILE_SIZE: u64 = 4 << 20;
 
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +81,8 @@ pub struct EditorConfig {
 pub struct GatewayConfig {
     pub listen: SocketAddr,
     pub require_token: bool,
+    /// Whether a program that Evermoor's commands did not add waits for approval.
+    pub approve_programs: bool,
     /// How long a call waits for an upstream that is down.
     pub hold: Duration,
 }
@@ -96,6 +102,8 @@ pub struct UpstreamConfig {
     /// Which of its tools may be called again after a failure.
     pub retry_policy: RetryPolicy,
     pub sharing: Sharing,
+    /// How much its lists may contain.
+    pub catalog_limits: CatalogLimits,
     /// What editors see of it.
     pub filters: Filters,
     /// How it is watched and restarted, if it is an app.
@@ -316,6 +324,18 @@ mod tests {
     }
 
     #[test]
+    fn a_duration_that_cannot_be_added_to_a_time_is_refused() {
+        for value in ["18446744073709551615", "\"584554530872y\"", "\"9999d\""] {
+            for setting in ["call_timeout", "keepalive_interval"] {
+                let found =
+                    mistake(&format!("[upstreams.a]\nurl = \"http://x\"\n{setting} = {value}\n"));
+                assert_eq!(found.line, Some(3), "{found}");
+            }
+            assert_eq!(mistake(&format!("[gateway]\nhold = {value}\n")).line, Some(2));
+        }
+    }
+
+    #[test]
     fn a_keepalive_of_zero_turns_it_off() {
         let keepalive = |setting: &str| {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
@@ -327,6 +347,17 @@ mod tests {
             KeepaliveConfig::Every(Duration::from_secs(180))
         );
         assert_eq!(keepalive("keepalive_interval = 0"), KeepaliveConfig::Never);
+    }
+
+    #[test]
+    fn the_limit_of_a_servers_lists_can_be_raised() {
+        let limit = |setting: &str| {
+            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
+            Config::parse(&text).map(|config| config.upstreams[0].catalog_limits.bytes)
+        };
+        assert_eq!(limit(""), Ok(16_000_000));
+        assert_eq!(limit("catalog_limit = \"64 MB\""), Ok(64_000_000));
+        assert_eq!(limit("catalog_limit = \"much\"").unwrap_err().line, Some(3));
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::defaults::{DEFAULT_CALL_TIMEOUT, DEFAULT_HOLD, DEFAULT_LISTEN};
 use super::tray::{self, TrayTable};
 use super::{
     Config, ConfigError, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig, UpstreamConfig,
-    UpstreamUrl, app,
+    UpstreamUrl, app, memory_size,
 };
 use crate::catalog::filter::Filters;
+use crate::catalog::limits::CatalogLimits;
 use crate::catalog::naming::UpstreamName;
 use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
@@ -41,6 +42,8 @@ struct File {
 struct GatewayTable {
     listen: Option<Spanned<String>>,
     require_token: Option<bool>,
+    #[serde(default)]
+    approve_programs: bool,
     hold: Option<Spanned<DurationText>>,
 }
 
@@ -66,6 +69,7 @@ pub(crate) struct UpstreamTable {
     pub(super) start_timeout: Option<Spanned<DurationText>>,
     call_timeout: Option<Spanned<DurationText>>,
     keepalive_interval: Option<Spanned<DurationText>>,
+    catalog_limit: Option<Spanned<String>>,
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
@@ -142,6 +146,7 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<GatewayConfig, ConfigErro
     Ok(GatewayConfig {
         listen,
         require_token: table.require_token.unwrap_or(true),
+        approve_programs: table.approve_programs,
         hold: duration(text, table.hold.as_ref(), DEFAULT_HOLD)?,
     })
 }
@@ -172,6 +177,7 @@ fn upstream(
             safe_tools: safe_tools(&table.tools.tools),
         },
         sharing: table.sharing,
+        catalog_limits: catalog_limits(text, table.catalog_limit.as_ref())?,
         filters: allow_deny::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
     })
 }
@@ -183,6 +189,22 @@ fn keepalive(
     let Some(interval) = interval else { return Ok(KeepaliveConfig::Usual) };
     let every = duration(text, Some(interval), Duration::ZERO)?;
     Ok(if every.is_zero() { KeepaliveConfig::Never } else { KeepaliveConfig::Every(every) })
+}
+
+/// Who raises the limit of the bytes has more items too.
+fn catalog_limits(
+    text: &str,
+    bytes: Option<&Spanned<String>>,
+) -> Result<CatalogLimits, ConfigError> {
+    let usual = CatalogLimits::default();
+    let Some(found) = bytes else { return Ok(usual) };
+    let bytes = memory_size::parse_bytes(found.get_ref()).ok_or_else(|| ConfigError {
+        line: Some(line(text, found.span().start)),
+        what: format!("`{}` is not a size.", found.get_ref()),
+        remedy: "Write \"64 MB\", for example.".into(),
+    })?;
+    let times = usize::try_from(bytes / usual.bytes).unwrap_or(usize::MAX).max(1);
+    Ok(CatalogLimits { bytes, items: usual.items.saturating_mul(times) })
 }
 
 fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
@@ -200,6 +222,7 @@ fn demo() -> UpstreamConfig {
         keepalive: KeepaliveConfig::Usual,
         retry_policy: RetryPolicy::default(),
         sharing: Sharing::Shared,
+        catalog_limits: CatalogLimits::default(),
         filters: Filters::default(),
         policy: AppPolicy::default(),
     }
@@ -213,6 +236,9 @@ pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<UpstreamUrl,
     })
 }
 
+/// A longer duration is a mistake, and could not be added to a time.
+const LONGEST_DURATION: Duration = Duration::from_secs(365 * 86_400);
+
 pub(crate) fn duration(
     text: &str,
     span: Option<&Spanned<DurationText>>,
@@ -221,14 +247,24 @@ pub(crate) fn duration(
     let Some(found) = span else {
         return Ok(default);
     };
-    match found.get_ref() {
-        DurationText::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
-        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| ConfigError {
-            line: Some(line(text, found.span().start)),
-            what: format!("`{words}` is not a duration."),
-            remedy: "Write a number of seconds, or a duration such as \"3m\" or \"10s\".".into(),
-        }),
+    let wrong = |what: String, remedy: &str| ConfigError {
+        line: Some(line(text, found.span().start)),
+        what,
+        remedy: remedy.into(),
+    };
+    let length = match found.get_ref() {
+        DurationText::Seconds(seconds) => Duration::from_secs(*seconds),
+        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| {
+            let remedy = "Write a number of seconds, or a duration such as \"3m\" or \"10s\".";
+            wrong(format!("`{words}` is not a duration."), remedy)
+        })?,
+    };
+    if length > LONGEST_DURATION {
+        let days = LONGEST_DURATION.as_secs() / 86_400;
+        let what = format!("This duration is longer than {days} days.");
+        return Err(wrong(what, "Write a shorter one, such as \"3m\" or \"10s\"."));
     }
+    Ok(length)
 }
 
 pub(crate) fn line(text: &str, offset: usize) -> usize {

@@ -6,7 +6,7 @@
 //! - `timeline`: the state changes of an upstream during the last day
 //!
 //! The records contain no arguments, results or secrets. The gateway stores them; `api` and the CLI
-//! show them. This module uses `api` and `failure`.
+//! show them. This module uses `api`, `failure` and `security`.
 
 pub mod incident;
 pub mod latency;

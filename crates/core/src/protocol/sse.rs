@@ -128,7 +128,8 @@ impl SseParser {
     }
 }
 
-/// Writes one event. Each line of the data becomes a `data` field.
+/// Writes one event. Each line of the data becomes a `data` field, however it ends: in JSON, a line
+/// break can only be white space between two tokens.
 pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
     let mut text = BytesMut::with_capacity(data.len() + 48);
     if let Some(kind) = kind {
@@ -138,9 +139,11 @@ pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
         text.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
     for line in data.split(|byte| *byte == b'\n') {
-        text.extend_from_slice(b"data: ");
-        text.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
-        text.extend_from_slice(b"\n");
+        for part in line.strip_suffix(b"\r").unwrap_or(line).split(|byte| *byte == b'\r') {
+            text.extend_from_slice(b"data: ");
+            text.extend_from_slice(part);
+            text.extend_from_slice(b"\n");
+        }
     }
     text.extend_from_slice(b"\n");
     text.freeze()
@@ -195,6 +198,18 @@ mod tests {
     fn a_line_over_the_limit_is_an_error() {
         let mut parser = SseParser::new(64);
         assert_eq!(parser.push(&[b'x'; 65]), Err(TooLarge { limit: 64 }));
+    }
+
+    #[test]
+    fn a_line_break_of_any_kind_in_the_data_does_not_end_the_event() {
+        for break_ in ["\r", "\n", "\r\n", "\r\r", "\r\r\n", "\n\r"] {
+            let json = format!("{{\"a\":1,{break_}\"b\":2{break_}}}");
+            let mut parser = SseParser::new(1 << 20);
+            let read = parser.push(&write(None, None, json.as_bytes())).unwrap();
+            assert_eq!(read.len(), 1, "{json:?}");
+            let value: serde_json::Value = serde_json::from_slice(&read[0].data).unwrap();
+            assert_eq!(value, serde_json::json!({ "a": 1, "b": 2 }));
+        }
     }
 
     proptest! {

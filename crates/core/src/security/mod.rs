@@ -6,10 +6,12 @@
 //! - `secret_ref`: references such as `${keyring:NAME}` in settings
 //! - `known_secrets`: removes the secrets that are in use, which it knows by value
 //! - `secret_patterns`: removes what looks like a secret, which nobody registered
+//! - `foreign_text`: makes what others wrote safe for a terminal, a log, Markdown and a page
 //! - `personal_names`: removes the home folder, the user name and the machine name
 //!
-//! This module uses `failure` and `protocol`. `config`, `import` and `protocol` use it.
+//! This module uses `failure` and `protocol`. `config`, `history`, `import` and `protocol` use it.
 
+pub mod foreign_text;
 pub mod known_secrets;
 pub mod personal_names;
 pub mod request_access;

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::edit::ConfigEdit;
-use evermoor_core::config::{Config, ConfigError};
+use evermoor_core::config::{Config, ConfigError, MAX_FILE_SIZE};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::PresetSet;
-use evermoor_platform::fs::private;
+use evermoor_platform::fs::{foreign, private};
 
 /// Edits `config.toml` and waits until a change is in force.
 pub struct ConfigEditor {
@@ -77,7 +77,7 @@ fn edit(
     path: &Path,
     how: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<Config, ConfigEditError> {
-    let before = match std::fs::read_to_string(path) {
+    let before = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(failed(&error.to_string())),

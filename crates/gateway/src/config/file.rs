@@ -4,9 +4,9 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use evermoor_core::config::migrate::{Migrated, Migrations};
-use evermoor_core::config::{Config, ConfigError};
+use evermoor_core::config::{Config, ConfigError, MAX_FILE_SIZE};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::fs::private;
+use evermoor_platform::fs::{foreign, private};
 
 /// Reads the file; `None` if there is none. An older version is rewritten, with a backup beside it.
 pub fn read(path: &Path) -> Result<Option<Config>, Failure> {
@@ -14,7 +14,7 @@ pub fn read(path: &Path) -> Result<Option<Config>, Failure> {
 }
 
 fn read_with(path: &Path, ladder: Migrations) -> Result<Option<Config>, Failure> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {

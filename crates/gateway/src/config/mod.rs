@@ -6,6 +6,7 @@
 //! - [`secrets`]: the secrets that upstreams refer to
 //! - [`warnings`]: what the user should know although nothing is broken
 //! - [`pauses`], [`first_run`]: small state files about what the user did
+//! - [`programs`]: which programs in the file the user knows about
 //!
 //! Uses `upstream` (which it starts), `apps`, `history` and `system`. `lifecycle`, `server`,
 //! `editors` and `monitoring` use it; `upstream` uses only [`secrets`].
@@ -15,6 +16,7 @@ pub mod file;
 pub mod first_run;
 pub mod pauses;
 pub mod presets;
+pub mod programs;
 pub mod secrets;
 pub mod upstream_set;
 pub mod warnings;

@@ -4,7 +4,7 @@
 //! causes a warning until it is corrected; the other presets and its last valid version stay in use.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::config::ConfigError;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::{PresetSet, UnreadablePreset, UserPresets};
+use evermoor_platform::fs::foreign;
 
 use crate::system::file_watch;
 
@@ -158,17 +159,8 @@ fn name(path: &Path) -> Option<String> {
 fn text(path: &Path) -> Result<String, ConfigError> {
     let wrong =
         |what: String, remedy: &str| ConfigError { line: None, what, remedy: remedy.into() };
-    let mut text = Vec::new();
-    let opened = std::fs::File::open(path);
-    let read = opened.and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut text));
-    read.map_err(|error| {
-        wrong(format!("It cannot be read: {error}."), "Make it readable or remove it.")
-    })?;
-    if text.len() as u64 > MAX_FILE_SIZE {
-        let what = format!("It is larger than {} KB.", MAX_FILE_SIZE / 1024);
-        return Err(wrong(what, "Keep only what describes the application."));
-    }
-    String::from_utf8(text).map_err(|_| wrong("It is not UTF-8 text.".into(), "Save it as UTF-8."))
+    let text = foreign::read_text(path, MAX_FILE_SIZE);
+    text.map_err(|error| wrong(format!("It cannot be read: {error}."), "Correct or remove it."))
 }
 
 #[cfg(test)]
@@ -284,8 +276,8 @@ mod tests {
         let problems = followed.problems(3).await;
         let texts: Vec<&str> = problems.iter().map(|it| it.failure.what.as_str()).collect();
         assert_eq!(texts[0], "presets/Bad Name.toml: `Bad Name` is not a preset name.");
-        assert_eq!(texts[1], "presets/large.toml: It is larger than 256 KB.");
-        assert_eq!(texts[2], "presets/picture.toml: It is not UTF-8 text.");
+        assert_eq!(texts[1], "presets/large.toml: It cannot be read: it is larger than 256 KB.");
+        assert_eq!(texts[2], "presets/picture.toml: It cannot be read: it is not UTF-8 text.");
     }
 
     #[tokio::test]

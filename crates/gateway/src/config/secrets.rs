@@ -5,12 +5,12 @@
 //! redaction before it is used ([`crate::system::redaction`]).
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::Path;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::known_secrets::Secret;
 use evermoor_core::security::secret_ref::SecretRef;
+use evermoor_platform::fs::{foreign, private};
 use evermoor_platform::keychain::{KEYCHAIN_TIMEOUT, Keychain, KeychainError, Prompting};
 use evermoor_platform::paths;
 
@@ -26,7 +26,7 @@ pub struct Secrets {
 #[derive(Debug, Default)]
 pub struct Found(BTreeMap<SecretRef, Secret>);
 
-/// No secret file is larger.
+/// A larger file is not a secret.
 const MAX_FILE_SIZE: u64 = 64 << 10;
 
 impl Secrets {
@@ -146,10 +146,11 @@ fn read(path: &Path) -> Result<String, Failure> {
         let what = format!("Cannot read the secret file {}: {why}.", path.display());
         Failure::new(Code::SecretMissing, what, "Correct the path or create the file.")
     };
-    let mut content = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_FILE_SIZE).read_to_string(&mut content))
-        .map_err(|error| unreadable(error.to_string()))?;
+    let content = foreign::read_text(path, MAX_FILE_SIZE);
+    let content = content.map_err(|error| unreadable(error.to_string()))?;
+    if private::is_open_to_others(path) {
+        tracing::warn!(file = %path.display(), "others can read a secret file; run `chmod 600` on it");
+    }
     match content.trim_end_matches(['\r', '\n']) {
         "" => Err(unreadable("it is empty".into())),
         secret => Ok(secret.to_owned()),
@@ -213,6 +214,15 @@ mod tests {
         let failure = Secrets::of(locked).find(&needed).await.unwrap_err();
         assert_eq!(failure.code, Code::KeychainLocked);
         assert!(failure.what.contains("locked") && failure.what.contains("known"), "{failure}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_secret_file_that_is_no_regular_file_is_refused() {
+        let needed = [SecretRef::File("/dev/zero".into())];
+        let failure = secrets().find(&needed).await.unwrap_err();
+        assert_eq!(failure.code, Code::SecretMissing);
+        assert!(failure.what.contains("not a regular file"), "{failure}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use evermoor_core::preset::PresetSet;
 
 use crate::apps::Apps;
 use crate::config::presets::PresetProblem;
+use crate::config::programs::{NewPrograms, Programs};
 use crate::config::secrets::Secrets;
 use crate::config::warnings;
 use crate::config::watch::Reading;
@@ -44,6 +45,8 @@ pub struct UpstreamSet {
     /// Where the gateway listens, even if the configuration now says otherwise.
     listen: SocketAddr,
     members: Vec<Member>,
+    /// New programs in the file: those that were started since, and those that wait for approval.
+    new_programs: NewPrograms,
     publisher: Publisher,
     context: UpstreamSetContext,
 }
@@ -77,6 +80,7 @@ pub struct UpstreamSetContext {
     pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     pub secrets: Secrets,
+    pub programs: Programs,
     /// The built-in presets and the user's.
     pub preset_set: watch::Receiver<Arc<PresetSet>>,
     /// What is wrong with the user's presets.
@@ -117,6 +121,7 @@ impl UpstreamSet {
             mistake: None,
             listen,
             members: Vec::new(),
+            new_programs: NewPrograms::default(),
             publisher: Publisher { upstreams, config: in_force, settings, warnings },
             context,
         };
@@ -181,6 +186,8 @@ impl UpstreamSet {
         let mut warnings = warnings::of(self.listen, &self.config, self.mistake.as_ref());
         let problems = self.context.problems.borrow();
         warnings.extend(warnings::of_presets(&self.config, &preset_set, &problems));
+        let NewPrograms { told, waiting } = &self.new_programs;
+        warnings.extend(told.iter().chain(waiting).cloned());
         self.publisher.warnings.send_replace(warnings);
     }
 
@@ -188,6 +195,7 @@ impl UpstreamSet {
     async fn adopt(&mut self) {
         let preset_set = Arc::clone(&self.context.preset_set.borrow_and_update());
         let config = self.written.clone().with_preset_titles(&preset_set);
+        let config = self.without_unapproved(config).await;
         let change = ConfigDiff::between(&self.config, &config);
         self.publisher.settings.send_replace(config.gateway.clone());
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
@@ -217,6 +225,19 @@ impl UpstreamSet {
         let names = members.iter().map(|member| member.handle.name().to_string()).collect();
         self.context.history.set_upstreams(names, self.context.clock.now());
         self.members = members;
+    }
+
+    /// The configuration without the programs that wait for approval.
+    async fn without_unapproved(&mut self, config: Config) -> Config {
+        let (programs, given) = (self.context.programs.clone(), config.clone());
+        let checked = self.context.tasks.spawn_blocking(move || programs.check(given)).await;
+        let Ok((config, found)) = checked else { return config };
+        for new in found.told.iter().chain(&found.waiting) {
+            tracing::warn!("{new}");
+        }
+        self.new_programs.told.extend(found.told);
+        self.new_programs.waiting = found.waiting;
+        config
     }
 
     fn member(&self, upstream: config::UpstreamConfig, known: Option<Arc<KnownCatalog>>) -> Member {
@@ -292,6 +313,7 @@ mod tests {
             paused: watch::channel(PausedUpstreams::default()).1,
             apps: Default::default(),
             secrets: Secrets::system_default(),
+            programs: Programs::new(folder.path().join("programs.json")),
             preset_set: presets.preset_set,
             problems: presets.problems,
         };

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
+use evermoor_core::catalog::Collision;
 use evermoor_core::config::{Config, ConfigError, TransportConfig, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::PresetSet;
 
 use crate::config::presets::PresetProblem;
+use crate::system::redaction;
 
 /// The warnings of a gateway that listens on `started` and whose configuration is `now`. `mistake`
 /// is what is wrong with the file, if it was edited since.
@@ -49,6 +51,17 @@ pub(crate) fn doubt(doubt: &ConfigError) -> Failure {
     let place = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("config.toml{place}: {}", doubt.what);
     Failure::new(Code::Configuration, what, doubt.remedy.clone())
+}
+
+/// Two upstreams that offer the same resource, as a warning.
+pub(crate) fn collision(found: &Collision) -> Failure {
+    let Collision { uri, owner, other } = found;
+    let uri = redaction::excerpt(uri.as_bytes(), 100);
+    let what = format!(
+        "`{other}` offers resources that `{owner}` also offers, such as {uri}. In the merged view, `{owner}` answers."
+    );
+    let remedy = format!("To hide them, add `resources.deny` to the entry of `{other}`.");
+    Failure::new(Code::Configuration, what, remedy)
 }
 
 #[cfg(test)]

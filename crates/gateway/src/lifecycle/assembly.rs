@@ -24,6 +24,7 @@ use crate::config::first_run::FirstRun;
 use crate::config::pauses::Pauses;
 use crate::config::presets;
 use crate::config::presets::Presets;
+use crate::config::programs::Programs;
 use crate::config::secrets::Secrets;
 use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
@@ -127,6 +128,7 @@ impl Assembly {
             problems: presets.problems,
             apps: apps.clone(),
             secrets: Secrets::system_default(),
+            programs: Programs::new(paths.programs_file()),
         };
         let preset_set = presets.preset_set;
         let watcher_context = WatcherContext {

@@ -105,8 +105,8 @@ impl Gateway {
         prepare_process().await;
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let old = running.runtime.clone();
-        // Keep the control token, so that open dashboards stay connected.
-        let runtime = bind::runtime(old.origin.clone(), old.control_token);
+        // The same token as before, unless the user rotated it: open dashboards stay connected.
+        let runtime = bind::runtime(old.origin.clone(), keys::control_token(&paths)?);
         let address = old.origin.trim_start_matches("http://").parse();
         let plan = AssemblyInput {
             address: address.unwrap_or(config.gateway.listen),

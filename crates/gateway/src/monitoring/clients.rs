@@ -16,6 +16,8 @@ use evermoor_core::api::{ClientTransport, ConnectedClient};
 use evermoor_core::protocol::mcp::Implementation;
 use evermoor_platform::clock;
 
+use crate::system::redaction;
+
 /// The connected clients.
 #[derive(Clone)]
 pub struct Clients(Arc<Inner>);
@@ -64,6 +66,8 @@ pub struct ClientStream {
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// More clients are not listed.
 const MAX_CLIENTS: usize = 512;
+/// More of what a client says about itself is not kept.
+const LONGEST_NAME: usize = 100;
 /// The client name of Evermoor's own programs.
 const OWN_PROGRAM: &str = "evermoor";
 
@@ -95,12 +99,11 @@ impl Clients {
             if client.name == OWN_PROGRAM || clients.len() >= MAX_CLIENTS {
                 return;
             }
-            let some = |text: String| Some(text).filter(|text| !text.is_empty());
             let attached = ConnectedClient {
                 editor,
-                client: some(client.name),
-                client_version: some(client.version),
-                revision,
+                client: shown(&client.name),
+                client_version: shown(&client.version),
+                revision: redaction::excerpt(revision.as_bytes(), LONGEST_NAME),
                 transport: wire,
                 view: view.map(str::to_owned),
                 since: clock::unix_millis(),
@@ -116,10 +119,9 @@ impl Clients {
     pub fn introduced(&self, who: &ClientKey, client: &Implementation, revision: &str) {
         let mut clients = self.0.clients.lock();
         let Some(known) = clients.get_mut(who) else { return };
-        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        known.attached.client = some(&client.name);
-        known.attached.client_version = some(&client.version);
-        known.attached.revision = revision.to_owned();
+        known.attached.client = shown(&client.name);
+        known.attached.client_version = shown(&client.version);
+        known.attached.revision = redaction::excerpt(revision.as_bytes(), LONGEST_NAME);
         drop(clients);
         self.0.changed.notify_one();
     }
@@ -192,6 +194,11 @@ impl Drop for ClientStream {
         drop(clients);
         self.clients.0.entry_added.notify_one();
     }
+}
+
+/// What a client says about itself, if anything.
+fn shown(text: &str) -> Option<String> {
+    Some(redaction::excerpt(text.as_bytes(), LONGEST_NAME)).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -16,8 +16,12 @@ use crate::editors::Editors;
 use crate::monitoring::clients::Clients;
 use crate::monitoring::user_actions::UserActions;
 use crate::routing::merged_catalogs::EditorCatalogs;
+use crate::system::redaction;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::{LinkState, Stall, UpstreamHandle, UpstreamSnapshot};
+
+/// More of a server's own name is not shown.
+const LONGEST_NAME: usize = 200;
 
 /// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
@@ -68,6 +72,7 @@ pub fn overview(
         config.editors_without_token(|name| seen.iter().any(|editor| editor.name == name));
     let mut warnings = set.warnings.borrow().clone();
     warnings.extend(editors_without_token.iter().map(warnings::doubt));
+    warnings.extend(editor_catalogs.collisions().iter().map(warnings::collision));
     seen = seen.into_iter().map(|editor| with_shown(editor, &editor_catalogs)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
@@ -124,7 +129,8 @@ fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api:
                 since: millis(ready.since),
                 server: state.known.as_ref().map_or_else(String::new, |known| {
                     let server = &known.handshake.server;
-                    format!("{} {}", server.name, server.version).trim().to_owned()
+                    let name = format!("{} {}", server.name, server.version);
+                    redaction::excerpt(name.as_bytes(), LONGEST_NAME)
                 }),
             },
             // Connected but not answering: show it as down.

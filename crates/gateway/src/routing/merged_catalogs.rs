@@ -12,7 +12,7 @@ use evermoor_core::catalog::list_changes;
 use evermoor_core::catalog::list_changes::{CatalogSnapshot, ListChange, UpstreamCatalog};
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Visibility, VisibilityRules};
-use evermoor_core::catalog::{ListKind, MergedCatalog};
+use evermoor_core::catalog::{Collision, ListKind, MergedCatalog};
 use evermoor_core::config;
 
 use crate::upstream::{KnownCatalog, UpstreamHandle};
@@ -104,6 +104,11 @@ impl EditorCatalogs {
 
     pub fn of_editor(&self, editor: &str) -> &EditorCatalog {
         self.editors.get(editor).unwrap_or(&self.common)
+    }
+
+    /// The resources that several upstreams offer.
+    pub fn collisions(&self) -> &[Collision] {
+        self.common.merged.collisions()
     }
 
     /// How many items an editor sees.

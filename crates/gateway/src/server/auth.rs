@@ -164,13 +164,14 @@ fn access_request(request: &Request) -> AccessRequest<'_> {
         let first = values.next()?;
         values.next().is_none().then(|| first.to_str().unwrap_or("unreadable"))
     };
+    // A header that only pages send says that there is a page, however often it is sent.
+    let of_page =
+        |name: HeaderName| headers.contains_key(&name).then(|| one(name).unwrap_or("doubled"));
     AccessRequest {
         host: one(header::HOST),
         authority: request.uri().authority().map(Authority::as_str),
-        origin: headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or("unreadable")),
-        fetch_site: headers
-            .get("sec-fetch-site")
-            .map(|value| value.to_str().unwrap_or("unreadable")),
+        origin: of_page(header::ORIGIN),
+        fetch_site: of_page(HeaderName::from_static("sec-fetch-site")),
         authorization: one(header::AUTHORIZATION),
     }
 }

@@ -85,8 +85,8 @@ pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
     Ok(SessionKey::new(key))
 }
 
-/// The token of the control API, created at the first start. It never changes, so that a dashboard
-/// in a browser stays connected after a restart.
+/// The token of the control API, created at the first start. It changes only when the user asks for
+/// it, so that a dashboard in a browser stays connected after a restart.
 pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
     let path = paths.control_token_file();
     let known = private::read_private(&path)?.and_then(|content| String::from_utf8(content).ok());
@@ -95,8 +95,13 @@ pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
     if let Some(token) = known.filter(long) {
         return Ok(token);
     }
+    rotate_control_token(paths)
+}
+
+/// Replaces the token of the control API. A gateway uses the new one from its next start on.
+pub fn rotate_control_token(paths: &Paths) -> Result<String, KeyError> {
     let token = random_token()?;
-    write(&path, token.as_bytes())?;
+    write(&paths.control_token_file(), token.as_bytes())?;
     Ok(token)
 }
 

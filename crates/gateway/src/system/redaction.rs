@@ -1,8 +1,9 @@
-//! Removes secrets from everything that this process shows or logs.
+//! Removes secrets from everything that this process shows or logs, and makes what others wrote safe
+//! to show.
 //!
 //! Any code can log, so the list of secrets is global to the process; it only grows. Failures are
 //! redacted where they arise; responses of the control API and log lines are redacted again on their
-//! way out.
+//! way out. What others wrote is redacted before it is cut, so that no part of a secret remains.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use http_body_util::BodyExt as _;
 use parking_lot::RwLock;
 
 use evermoor_core::failure::Failure;
+use evermoor_core::security::foreign_text;
 use evermoor_core::security::known_secrets::{Redactor, Secret};
 
 static HIDDEN: RwLock<Redactor> = RwLock::new(Redactor::new());
@@ -30,12 +32,38 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
     HIDDEN.read().scrub(text)
 }
 
-/// The failure without any secret.
-pub fn of(failure: Failure) -> Failure {
-    let clean = |text: String| match scrub(&text) {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(clean) => clean,
+/// How much of a text is searched for secrets, for each character that is shown of it.
+pub(crate) const SEARCHED: usize = 10;
+
+/// At most `length` characters of what somebody else wrote, in one line and without any secret.
+pub fn excerpt(text: &[u8], length: usize) -> String {
+    let searched = &text[..text.len().min(length.saturating_mul(SEARCHED))];
+    let whole = searched.len() == text.len();
+    let searched = String::from_utf8_lossy(searched);
+    let scrubbed = match whole {
+        true => scrub(&searched),
+        // The cut may be within a character.
+        false => HIDDEN
+            .read()
+            .scrub_start(searched.trim_end_matches(char::REPLACEMENT_CHARACTER))
+            .into_owned()
+            .into(),
     };
+    let shown = foreign_text::line(&scrubbed);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let shown = words.join(" ");
+    match shown.char_indices().nth(length) {
+        Some((cut, _)) => format!("{}…", &shown[..cut]),
+        None => shown,
+    }
+}
+
+/// No sentence of a failure is longer.
+const LONGEST_SENTENCE: usize = 1_000;
+
+/// The failure without any secret, in sentences that can be shown.
+pub fn of(failure: Failure) -> Failure {
+    let clean = |text: String| excerpt(text.as_bytes(), LONGEST_SENTENCE);
     Failure { what: clean(failure.what), remedy: clean(failure.remedy), ..failure }
 }
 
@@ -61,15 +89,16 @@ fn clean(data: Bytes) -> Bytes {
     }
 }
 
-/// A writer that redacts; each write must be a whole line.
+/// A writer for a terminal: it redacts and leaves out control characters. Each write must be a whole
+/// line.
 pub struct RedactingWriter<W>(pub W);
 
 impl<W: std::io::Write> std::io::Write for RedactingWriter<W> {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        match std::str::from_utf8(line).map(scrub) {
-            Ok(Cow::Owned(clean)) => self.0.write_all(clean.as_bytes())?,
-            Ok(Cow::Borrowed(_)) | Err(_) => self.0.write_all(line)?,
-        }
+        let text = String::from_utf8_lossy(line);
+        let text = scrub(text.trim_end_matches('\n'));
+        let text = foreign_text::styled_line(&text);
+        self.0.write_all(format!("{text}\n").as_bytes())?;
         Ok(line.len())
     }
 
@@ -93,5 +122,26 @@ mod tests {
         let mut log = Vec::new();
         RedactingWriter(&mut log).write_all(b"key=canary-of-redaction\n").unwrap();
         assert_eq!(log, b"key=[secret]\n");
+    }
+
+    #[test]
+    fn a_line_of_the_log_stays_one_line_and_gives_the_terminal_no_command() {
+        let mut log = Vec::new();
+        let said = b"\x1b[32mINFO\x1b[0m said \x1b]0;x\x07\nWARN forged\n";
+        RedactingWriter(&mut log).write_all(said).unwrap();
+        let shown = String::from_utf8(log).unwrap();
+        assert_eq!(shown, "\x1b[32mINFO\x1b[0m said \u{fffd}]0;x\u{fffd} WARN forged\n");
+    }
+
+    #[test]
+    fn an_excerpt_contains_no_part_of_a_secret() {
+        let token = "tok-0123456789abcdef".repeat(300);
+        hide(&Secret::new(token.clone()));
+        for said in [format!("refused: {token}"), format!("refused: {}", &token[..3_000])] {
+            assert_eq!(excerpt(said.as_bytes(), 200), "refused: [secret]");
+        }
+        let long = "word ".repeat(100);
+        assert_eq!(excerpt(long.as_bytes(), 10), "word word …");
+        assert_eq!(excerpt(b"one\n\x1b[2Jtwo\xff", 20), "one two\u{fffd}");
     }
 }

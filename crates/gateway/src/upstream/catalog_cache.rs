@@ -3,12 +3,14 @@
 //!
 //! Each upstream has a file in the format of [`evermoor_core::catalog::cache`]. A separate task writes
 //! it when the catalog changes, so no call waits for the disk. If the disk is full or read-only, only
-//! the cache is lost. Nothing is written while another gateway holds the [`WriteLease`].
+//! the cache is lost. Nothing is written while another gateway holds the [`WriteLease`]. The file of an
+//! upstream that is gone is deleted after [`KEPT_AFTER_REMOVAL`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -16,11 +18,15 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::catalog::cache;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config;
+use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
 use crate::monitoring::status::Overview;
 use crate::system::write_lease::WriteLease;
 use crate::upstream::{KnownCatalog, LinkState, UpstreamHandle};
+
+/// How long the file of an upstream that is gone is kept, in case it comes back.
+const KEPT_AFTER_REMOVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// The folder with the catalog files.
 #[derive(Clone)]
@@ -49,13 +55,16 @@ impl CatalogCache {
         mut overview: watch::Receiver<Overview>,
     ) {
         let mut written: HashMap<UpstreamName, Arc<KnownCatalog>> = HashMap::new();
-        let mut warned = false;
+        let (mut warned, mut cleaned) = (false, false);
         loop {
             let Some(writing) = self.lease.take().await else {
                 self.lease.until_held().await;
                 continue;
             };
             let present = Arc::clone(&upstreams.borrow());
+            if !std::mem::replace(&mut cleaned, true) {
+                self.delete_old(&present).await;
+            }
             written.retain(|name, _| present.iter().any(|handle| handle.name() == name));
             for handle in present.iter() {
                 let Some(known) = unwritten(handle, &written) else {
@@ -77,6 +86,16 @@ impl CatalogCache {
             if overview.changed().await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Deletes the files of upstreams that are gone.
+    async fn delete_old(&self, present: &[UpstreamHandle]) {
+        let kept = present.iter().map(|handle| self.path(handle.name())).collect();
+        let (folder, now) = (self.folder.clone(), clock::now());
+        let deleted = self.tasks.spawn_blocking(move || delete_old(&folder, &kept, now)).await;
+        if let Ok(deleted @ 1..) = deleted {
+            tracing::info!(files = deleted, "deleted the catalogs of servers that are gone");
         }
     }
 
@@ -122,6 +141,21 @@ fn read(path: &Path, target: &str) -> Option<KnownCatalog> {
             None
         }
     }
+}
+
+/// Deletes the catalog files in a folder that are old and not in `kept`. Returns how many.
+fn delete_old(folder: &Path, kept: &HashSet<PathBuf>, now: SystemTime) -> usize {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let is_old = |path: &Path| {
+        let written = std::fs::symlink_metadata(path).and_then(|found| found.modified());
+        written.is_ok_and(|written| {
+            now.duration_since(written).is_ok_and(|age| age >= KEPT_AFTER_REMOVAL)
+        })
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let ours = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let gone = ours.filter(|path| !kept.contains(path) && is_old(path));
+    gone.filter(|path| std::fs::remove_file(path).is_ok()).count()
 }
 
 /// Writes a file, unless it has this content already.
@@ -185,6 +219,22 @@ mod tests {
         }
         store.write(&upstream(1), &expected).await.unwrap();
         assert_eq!(store.load(&upstream(1)).await.as_deref(), Some(&expected));
+    }
+
+    #[test]
+    fn the_file_of_an_upstream_that_is_gone_is_deleted_after_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["present.json", "gone.json", "other.txt"] {
+            std::fs::write(path(name), "x").unwrap();
+        }
+        let kept = HashSet::from([path("present.json")]);
+        let now = clock::now();
+        assert_eq!(delete_old(folder.path(), &kept, now), 0, "it may come back");
+        let later = now + KEPT_AFTER_REMOVAL + Duration::from_secs(60);
+        assert_eq!(delete_old(folder.path(), &kept, later), 1);
+        assert!(path("present.json").exists() && path("other.txt").exists());
+        assert!(!path("gone.json").exists());
     }
 
     #[tokio::test]

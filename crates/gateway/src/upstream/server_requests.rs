@@ -7,6 +7,10 @@
 //! belong to no call, nothing says whose it is: it goes to the editor that has calls in flight, if
 //! there is only one. Otherwise it is rejected, because one editor's request must never be shown to
 //! another. A request that is dropped is answered with an error, so that no server waits forever.
+//!
+//! A connection has at most [`MOST_OPEN`] requests without an answer; more are rejected. Over HTTP each
+//! answer is a request of its own: [`AnswerQueue`] sends a few at a time and gives up on a server that
+//! does not read them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,8 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::envelope::{
     Id, METHOD_NOT_FOUND, Notification, Outcome, Request, Response,
@@ -133,6 +139,48 @@ struct Table {
     open: HashMap<Id, CancellationToken>,
 }
 
+/// How many requests of a server may wait for an answer, on each connection.
+const MOST_OPEN: usize = 64;
+/// How many answers may wait to be sent, and how many are sent at the same time.
+const MOST_ANSWERS: usize = 64;
+const ANSWERS_AT_ONCE: usize = 4;
+/// How long sending an answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Sends answers to a server's requests. A server that does not read them loses some.
+#[derive(Clone)]
+pub(super) struct AnswerQueue {
+    places: Arc<Semaphore>,
+    sending: Arc<Semaphore>,
+}
+
+impl Default for AnswerQueue {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(MOST_ANSWERS)),
+            sending: Arc::new(Semaphore::new(ANSWERS_AT_ONCE)),
+        }
+    }
+}
+
+impl AnswerQueue {
+    pub(super) fn send(
+        &self,
+        tasks: &TaskTracker,
+        sending: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return tracing::debug!("dropped an answer: the server does not read its answers");
+        };
+        let turns = Arc::clone(&self.sending);
+        tasks.spawn(async move {
+            let _turn = turns.acquire_owned().await;
+            let _ = timeout(ANSWER_TIMEOUT, sending).await;
+            drop(place);
+        });
+    }
+}
+
 /// Keeps a caller registered while its call is in flight.
 pub(super) struct CallerGuard {
     number: u64,
@@ -156,6 +204,10 @@ impl ServerRequests {
     pub(super) fn dispatch(&self, request: Request, caller: Option<Caller>, send: SendAnswer) {
         if request.method == method::PING {
             return send(Response::result(request.id, Raw::of(&serde_json::json!({}))));
+        }
+        if self.0.lock().open.len() >= MOST_OPEN {
+            return ServerRequest::new(request, send)
+                .reject("Too many requests of this server have no answer yet.");
         }
         let id = request.id.clone();
         let question = ServerRequest::new(request, self.closing(send));
@@ -283,6 +335,38 @@ mod tests {
         let answered = dispatch(&questions, 9);
         drop(asked.recv().await.unwrap());
         assert!(matches!(answered.await.unwrap().outcome, Outcome::Error(_)));
+    }
+
+    #[tokio::test]
+    async fn a_server_with_too_many_open_requests_is_refused() {
+        let questions = ServerRequests::default();
+        let (send, mut asked) = mpsc::channel(1_000);
+        let one = Caller { questions: send, ..caller(1).0 };
+        let _guard = questions.register(1, &one);
+        let answers: Vec<_> = (0..200).map(|number| dispatch(&questions, number)).collect();
+        let mut open = Vec::new();
+        while let Ok(question) = asked.try_recv() {
+            open.push(question);
+        }
+        assert_eq!(open.len(), MOST_OPEN);
+        for refused in answers.into_iter().skip(MOST_OPEN) {
+            assert!(matches!(refused.await.unwrap().outcome, Outcome::Error(_)));
+        }
+        open.pop();
+        let _answer = dispatch(&questions, 1_000);
+        assert!(asked.try_recv().is_ok(), "an answer makes room");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_a_server_does_not_read_are_bounded_and_end() {
+        let (queue, tasks) = (AnswerQueue::default(), TaskTracker::new());
+        for _ in 0..1_000 {
+            queue.send(&tasks, std::future::pending());
+        }
+        assert_eq!(tasks.len(), MOST_ANSWERS);
+        tasks.close();
+        tasks.wait().await;
+        assert_eq!(queue.places.available_permits(), MOST_ANSWERS);
     }
 
     #[tokio::test]

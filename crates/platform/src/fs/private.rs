@@ -109,7 +109,7 @@ pub fn is_writable_folder(path: &Path) -> bool {
     written
 }
 
-/// Whether other users have access to a folder.
+/// Whether other users have access to a file or a folder.
 #[cfg(unix)]
 pub fn is_open_to_others(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

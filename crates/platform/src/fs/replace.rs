@@ -8,6 +8,11 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::foreign;
+
+/// A larger file is not one that a person edits.
+const MAX_SIZE: u64 = 32 << 20;
+
 /// Why the file was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
@@ -25,7 +30,7 @@ pub enum ReplaceError {
 pub fn content(path: &Path) -> Result<Option<Vec<u8>>, ReplaceError> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(ReplaceError::NotPlain { path: path.to_owned() }),
-        Ok(_) => match fs::read(path) {
+        Ok(_) => match foreign::read(path, MAX_SIZE) {
             Ok(content) => Ok(Some(content)),
             Err(source) => Err(ReplaceError::Unreadable { path: path.to_owned(), source }),
         },

@@ -14,6 +14,7 @@
 //!
 //! This process:
 //! - [`signals`], [`descriptors`], [`memory`]: stop requests, the limit of open files, memory
+//! - [`protect`]: keeps others out of its memory
 //!
 //! Depends on [`crate::clock`], [`crate::fs`] and [`crate::system`].
 
@@ -24,6 +25,7 @@ pub mod info;
 pub mod launch;
 pub mod memory;
 pub mod port;
+pub mod protect;
 pub mod quit;
 pub mod run;
 pub mod signals;

@@ -73,20 +73,31 @@ mod linux {
             .iter()
             .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))?;
         let socket = format!("socket:[{inode}]");
-        let pids = fs::read_dir("/proc").ok()?.flatten();
-        let pid = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).find(
-            |pid| {
-                let files = fs::read_dir(format!("/proc/{pid}/fd"));
-                files.is_ok_and(|files| {
-                    files.flatten().any(|file| {
-                        fs::read_link(file.path())
-                            .is_ok_and(|target| target.as_os_str() == socket.as_str())
-                    })
-                })
-            },
-        )?;
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
-        Some(PortOwner { pid, name: name.map(|name| name.trim().to_owned()) })
+        let entries = fs::read_dir("/proc").ok()?.flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let mut closed = Vec::new();
+        for pid in pids {
+            match fs::read_dir(format!("/proc/{pid}/fd")) {
+                Ok(files) => {
+                    let mut targets = files.flatten().flat_map(|file| fs::read_link(file.path()));
+                    if targets.any(|target| target.as_os_str() == socket.as_str()) {
+                        return Some(PortOwner { pid, name: name(pid) });
+                    }
+                }
+                Err(_) => closed.push(pid),
+            }
+        }
+        // Another gateway of this user does not show its files either.
+        let gateway = closed.into_iter().find(|pid| name(*pid).as_deref() == Some(PROGRAM))?;
+        Some(PortOwner { pid: gateway, name: Some(PROGRAM.into()) })
+    }
+
+    /// The program that protects itself ([`crate::process::protect`]).
+    const PROGRAM: &str = "evermoor";
+
+    fn name(pid: u32) -> Option<String> {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+        Some(name.trim().to_owned())
     }
 }
 

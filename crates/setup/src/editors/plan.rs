@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use evermoor_core::security::known_secrets::{Redactor, Secret};
+use evermoor_core::security::secret_patterns;
+
 use crate::editors::location::ConfigLocation;
 use crate::editors::{OpenFile, SetupError, SetupScope, UserEditors, open_at};
 use crate::entry::desired::{
@@ -33,6 +36,8 @@ pub struct SetupPlan {
     /// The file has no entry of Evermoor's yet.
     pub(crate) clean: bool,
     pub(crate) made_place: bool,
+    /// What other entries of the file may keep secret.
+    pub(super) secrets: Redactor,
 }
 
 impl UserEditors {
@@ -104,6 +109,7 @@ impl UserEditors {
         }
         let made_place = open.tree.at(&open.servers.path).is_none();
         let after = self.edited(client, &open, &changes, false)?;
+        let secrets = secrets(client, &open);
         Ok(SetupPlan {
             client,
             location: location.clone(),
@@ -112,6 +118,7 @@ impl UserEditors {
             gateway_entries: desired.gateway_entries.clone(),
             clean,
             made_place,
+            secrets,
         })
     }
 
@@ -139,17 +146,58 @@ impl SetupPlan {
         self.before.as_deref() != Some(&self.after)
     }
 
-    /// The change as a unified diff, without the token.
+    /// The change as a unified diff, without the token and without the secrets of other servers, which
+    /// may be on the same line or next to it.
     pub fn diff(&self, access: &GatewayAccess) -> String {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
         let name = self.location.path.display().to_string();
-        without_token(&unified_diff(&name, &before, &after), &access.token)
+        let diff = without_token(&text_diff(&name, &before, &after), &access.token);
+        secret_patterns::scrub(&self.secrets.scrub(&diff)).into_owned()
     }
 }
 
-/// The unified diff of two texts, with this file name.
+/// What the servers of a file may keep secret: variables, headers, the query of an address, and
+/// arguments that say so.
+fn secrets(client: &EditorSpec, open: &OpenFile) -> Redactor {
+    let mut secrets = Redactor::new();
+    let mut hide = |value: &str| {
+        // A reference such as `${env:NAME}` is not secret.
+        if !value.contains("${") {
+            let scheme = ["Bearer ", "Basic ", "bearer ", "basic "];
+            let value =
+                scheme.iter().find_map(|scheme| value.strip_prefix(scheme)).unwrap_or(value);
+            secrets.hide(&Secret::new(value));
+        }
+    };
+    let entries = open.servers.entries(&open.tree).into_iter();
+    for entry in entries.filter_map(|(name, tree)| ServerEntry::read(client, &name, tree)) {
+        match &entry.kind {
+            EntryKind::Stdio { args, env, .. } => {
+                env.iter().for_each(|(_, value)| hide(value));
+                let named = |pair: &&[String]| {
+                    let text = format!("{}={}", pair[0], pair[1]);
+                    pair[0].starts_with('-') && secret_patterns::scrub(&text) != text
+                };
+                args.windows(2).filter(named).for_each(|pair| hide(&pair[1]));
+            }
+            EntryKind::Http { url, headers } | EntryKind::Sse { url, headers } => {
+                headers.iter().for_each(|(_, value)| hide(value));
+                if let Some((_, query)) = url.split_once('?') {
+                    hide(query);
+                }
+            }
+        }
+    }
+    secrets
+}
+
+/// The unified diff of two texts, with this file name and without anything that looks like a secret.
 pub fn unified_diff(name: &str, before: &str, after: &str) -> String {
+    secret_patterns::scrub(&text_diff(name, before, after)).into_owned()
+}
+
+fn text_diff(name: &str, before: &str, after: &str) -> String {
     let diff = similar::TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(2).header(name, name).to_string()
 }

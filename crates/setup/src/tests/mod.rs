@@ -160,6 +160,20 @@ fn every_editor_is_set_up_in_realistic_and_in_hostile_files() {
 }
 
 #[test]
+fn a_diff_shows_no_secret_of_another_server() {
+    let (home, client) = (Home::new(), crate::client("cursor").unwrap());
+    let path = home.user_editors.path(client, SetupScope::User).unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let one_line = r#"{"mcpServers":{"a":{"command":"npx","args":["--api-key","canary-1"],"env":{"X":"canary-2"}},"b":{"url":"https://h/mcp?k=canary-3","headers":{"X-Key":"Bearer canary\/4"}}}}"#;
+    std::fs::write(&path, one_line).unwrap();
+    let (access, desired) = (access(), desired(EditorTransport::Http));
+    let plan = home.user_editors.plan(client, SetupScope::User, &desired, &access).unwrap();
+    let diff = plan.diff(&access);
+    assert!(!diff.contains("canary"), "{diff}");
+    assert!(diff.contains("evermoor") && diff.contains("<token>"), "{diff}");
+}
+
+#[test]
 fn a_file_that_does_not_parse_is_not_changed() {
     for client in with_files() {
         let home = Home::new();

@@ -3,7 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use evermoor_core::config::Config;
+use evermoor_core::config::{Config, MAX_FILE_SIZE};
+use evermoor_platform::fs::foreign;
 use evermoor_platform::process::spawn;
 
 use super::validate;
@@ -48,8 +49,9 @@ pub(super) fn run(path: &Path) -> Exit {
             ));
         }
     }
-    let known = std::fs::read_to_string(path).is_ok_and(|text| Config::parse(&text).is_ok());
-    let exit = validate(&path.to_owned());
+    let known =
+        foreign::read_text(path, MAX_FILE_SIZE).is_ok_and(|text| Config::parse(&text).is_ok());
+    let exit = validate(path);
     if !known {
         terminal::print_note(
             &"Until you correct it, Evermoor keeps using the last valid configuration.",

@@ -2,11 +2,12 @@
 
 mod edit;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evermoor_core::config::schema::SCHEMA;
-use evermoor_core::config::{Config, ConfigError};
+use evermoor_core::config::{Config, ConfigError, MAX_FILE_SIZE};
 use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::fs::foreign;
 use evermoor_platform::paths::Paths;
 use serde_json::json;
 
@@ -36,8 +37,8 @@ pub(crate) fn run(paths: &Paths, action: ConfigAction) -> Exit {
 }
 
 /// Prints a summary of the file, or what is wrong with it. Writes nothing.
-fn validate(path: &PathBuf) -> Exit {
-    let text = match std::fs::read_to_string(path) {
+fn validate(path: &Path) -> Exit {
+    let text = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let what = format!("{} does not exist.", path.display());

@@ -21,8 +21,8 @@ pub mod undo;
 
 use std::collections::BTreeSet;
 
-use evermoor_core::config::ConfigError;
 use evermoor_core::config::edit::{ConfigEdit, NewUpstream};
+use evermoor_core::config::{Config, ConfigError};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import;
 use evermoor_core::import::{ImportPlan, ImportedServer, SkippedServer};
@@ -31,6 +31,7 @@ use evermoor_platform::keychain::Keychain;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{EditorSpec, UserEditors};
 
+use crate::config::programs::Programs;
 use crate::config::secrets;
 pub use found::{chosen, every};
 pub use record::{ImportJournal, ImportRecord, RedirectedFile};
@@ -57,6 +58,7 @@ impl Import {
         let kept: BTreeSet<String> = kept.into_iter().collect();
         let mut plan = import::plan(&found.servers, edit.before(), &kept);
         plan.skipped.extend(found.skipped);
+        skip_unusable(&mut plan, before.as_deref().unwrap_or_default());
         Ok(Self { plan, before })
     }
 
@@ -104,6 +106,12 @@ impl Import {
             return Ok(());
         }
         let before = self.before.as_deref();
+        let parse = |text: &str| Config::parse(text).map_err(|found| mistake(&found));
+        let (old, new) = (parse(before.unwrap_or_default())?, parse(&after)?);
+        Programs::new(paths.programs_file()).record(&old, &new).map_err(|error| {
+            let what = format!("Cannot record the programs of config.toml: {error}.");
+            Failure::new(Code::Internal, what, "Free some disk space and try again.")
+        })?;
         journal.note(|record| record.wrote(before, &after, names))?;
         replace::replace(&paths.config, before.map(str::as_bytes), Some(after.as_bytes()))
             .map_err(unreplaced)
@@ -123,6 +131,30 @@ impl Import {
         let (text, _) = edit.done().map_err(|found| mistake(&found))?;
         Ok((names, text))
     }
+}
+
+/// Skips every server that the configuration does not accept, so that the others can be imported.
+fn skip_unusable(plan: &mut ImportPlan, text: &str) {
+    let mut accepted = Vec::new();
+    for one in std::mem::take(&mut plan.adopted) {
+        let refused = one.way.clone().and_then(|way| {
+            let new = NewUpstream { name: one.name.clone(), title: None, way };
+            let edited = ConfigEdit::of(text).and_then(|mut edit| {
+                edit.add_upstream(&new)?;
+                edit.done()
+            });
+            edited.err()
+        });
+        match refused {
+            None => accepted.push(one),
+            Some(why) => {
+                let why = format!("{} {}", why.what, why.remedy);
+                let skip = |origin| SkippedServer { origin, why: why.clone() };
+                plan.skipped.extend(one.from.into_iter().map(skip));
+            }
+        }
+    }
+    plan.adopted = accepted;
 }
 
 /// The current configuration file, and an edit of it.
@@ -155,4 +187,32 @@ async fn forget_secrets(
     }
     let theirs = |name: &String| adopted.secrets.iter().any(|(known, _)| known == name);
     journal.note(|record| record.secrets.retain(|name| !theirs(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::config::edit::ServerSpec;
+    use evermoor_core::import::{EntryOrigin, EntryScope};
+
+    fn server(name: &str, url: &str) -> ImportedServer {
+        let (editor, whose) = ("cursor".to_owned(), EntryScope::Person);
+        ImportedServer {
+            name: name.into(),
+            way: Some(ServerSpec::Http { url: url.into(), headers: Default::default() }),
+            secrets: Vec::new(),
+            from: vec![EntryOrigin { editor, whose, name: name.into() }],
+        }
+    }
+
+    #[test]
+    fn one_bad_entry_does_not_stop_the_import_of_the_others() {
+        let adopted = vec![server("bad", "ftp://x"), server("good", "http://127.0.0.1:1/mcp")];
+        let mut plan = ImportPlan { adopted, skipped: Vec::new() };
+        skip_unusable(&mut plan, "");
+        let names: Vec<&str> = plan.adopted.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["good"]);
+        assert_eq!(plan.skipped[0].origin.name, "bad");
+        assert!(!plan.skipped[0].why.is_empty());
+    }
 }

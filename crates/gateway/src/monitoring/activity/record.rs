@@ -15,7 +15,11 @@ use evermoor_platform::clock;
 
 use super::{Activity, FinishedCall};
 use crate::routing::editor_view::{View, ViewScope};
+use crate::system::redaction;
 use crate::upstream::UpstreamHandle;
+
+/// More of a tool's or a client's name is not kept.
+const LONGEST_NAME: usize = 200;
 
 /// A call in progress. Closing it records the outcome; dropping it before records a cancellation.
 pub struct CallRecorder {
@@ -90,14 +94,17 @@ impl Drop for CallRecorder {
 impl OpenCall {
     fn tell(self, outcome: CallOutcome, held: Duration) {
         let took = self.began.elapsed();
+        let name = |text: Box<str>| -> Box<str> {
+            redaction::excerpt(text.as_bytes(), LONGEST_NAME).into()
+        };
         let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.activity.add(FinishedCall {
             number: 0,
             at: clock::unix_millis().saturating_sub(whole(took)),
             editor: self.editor,
-            client: self.client,
+            client: self.client.map(name),
             upstream: self.upstream,
-            tool: self.tool,
+            tool: name(self.tool),
             outcome,
             ms: whole(took),
             held_ms: whole(held.min(took)),

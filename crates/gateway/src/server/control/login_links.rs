@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::StatusCode;
+use http::{StatusCode, header};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -94,7 +94,8 @@ pub(super) async fn login(
     Json(login): Json<Login>,
 ) -> Response {
     if control.links.take(&login.code) {
-        return Json(Admitted { token: control.control_token.clone() }).into_response();
+        let admitted = Json(Admitted { token: control.control_token.clone() });
+        return ([(header::CACHE_CONTROL, "no-store")], admitted).into_response();
     }
     let what = "This link has already been used or has expired.";
     refuse(

@@ -364,7 +364,7 @@ impl<'a> Delivery<'a> {
             upstream: self.handle.name().as_str(),
             title: &self.handle.config.title,
             fate,
-            detail: &redaction::scrub(&self.detail),
+            detail: &redaction::excerpt(self.detail.as_bytes(), 500),
             attempts: self.attempts,
             held: self.began.elapsed(),
             retry_after: self.retry_after,

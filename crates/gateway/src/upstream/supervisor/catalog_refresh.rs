@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
 use evermoor_core::catalog::Catalog;
+use evermoor_core::catalog::limits::CatalogLimits;
 use evermoor_core::failure::Failure;
 
 use super::read_catalog;
@@ -21,8 +22,9 @@ pub(super) struct CatalogRefresh {
     /// The catalog that was read when the connection was made.
     first: Arc<KnownCatalog>,
     pending: Option<PendingRead>,
-    /// The lists changed after the pending read began, so it may have missed the change.
-    outdated: bool,
+    /// The lists changed after the pending read began, so it may have missed the change. The limits of the
+    /// next read.
+    outdated: Option<CatalogLimits>,
 }
 
 struct PendingRead {
@@ -33,14 +35,15 @@ struct PendingRead {
 impl CatalogRefresh {
     pub(super) fn new(ready: &Arc<LiveConnection>, first: &Arc<KnownCatalog>) -> Self {
         let (ready, first) = (Arc::clone(ready), Arc::clone(first));
-        Self { ready, first, pending: None, outdated: false }
+        Self { ready, first, pending: None, outdated: None }
     }
 
     /// The lists of the server have changed.
-    pub(super) fn request(&mut self) {
+    pub(super) fn request(&mut self, limits: CatalogLimits) {
         match &self.pending {
-            Some(pending) => self.outdated |= pending.begins <= Instant::now(),
-            None => self.pending = Some(self.begin()),
+            Some(pending) if pending.begins <= Instant::now() => self.outdated = Some(limits),
+            Some(_) => {}
+            None => self.pending = Some(self.begin(limits)),
         }
     }
 
@@ -52,17 +55,17 @@ impl CatalogRefresh {
     pub(super) async fn next(&mut self) -> Result<KnownCatalog, Failure> {
         let Some(pending) = &mut self.pending else { return std::future::pending().await };
         let result = (&mut pending.result).await;
-        self.pending = std::mem::take(&mut self.outdated).then(|| self.begin());
+        self.pending = self.outdated.take().map(|limits| self.begin(limits));
         let KnownCatalog { handshake, transport, .. } = &*self.first;
         result.map(|catalog| KnownCatalog::new(handshake.clone(), catalog, *transport))
     }
 
-    fn begin(&self) -> PendingRead {
+    fn begin(&self, limits: CatalogLimits) -> PendingRead {
         let (ready, first) = (Arc::clone(&self.ready), Arc::clone(&self.first));
         let begins = Instant::now() + REFRESH_DELAY;
         let result = async move {
             sleep_until(begins).await;
-            read_catalog::catalog(&ready.connection, &first.handshake).await
+            read_catalog::catalog(&ready.connection, &first.handshake, limits).await
         };
         PendingRead { begins, result: result.boxed() }
     }

@@ -1,5 +1,6 @@
 //! The failures that a supervisor itself reports.
 
+use evermoor_core::catalog::limits::CatalogTooLarge;
 use evermoor_core::failure::{Code, Failure};
 
 use super::read_catalog::LISTING_LIMIT;
@@ -22,6 +23,11 @@ pub(super) fn being_restarted(title: &str) -> Failure {
 pub(super) fn slow_lists() -> Failure {
     let what = format!("It did not return its tool lists within {} s.", LISTING_LIMIT.as_secs());
     Failure::new(Code::Timeout, what, "Evermoor retries automatically.")
+}
+
+pub(super) fn large_lists(why: CatalogTooLarge) -> Failure {
+    let remedy = "If you trust the server, raise `catalog_limit` in its entry of config.toml.";
+    Failure::new(Code::Configuration, why.to_string(), remedy)
 }
 
 pub(super) fn crash_loop(failure: &Failure) -> Failure {

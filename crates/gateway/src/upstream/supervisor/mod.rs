@@ -41,6 +41,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::catalog::Catalog;
+use evermoor_core::catalog::limits::CatalogLimits;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::Resolution;
@@ -222,7 +223,9 @@ impl<C: Connect> Supervisor<C> {
     async fn connect(&mut self) -> Result<NewConnection, ConnectionEnd> {
         self.signals.reachable.mark_unchanged();
         let made = {
-            let mut making = pin!(establish(&mut self.connector, self.published.wanted.clone()));
+            let limits = self.desired.config().catalog_limits;
+            let wanted = self.published.wanted.clone();
+            let mut making = pin!(establish(&mut self.connector, wanted, limits));
             loop {
                 tokio::select! {
                     biased;
@@ -271,7 +274,7 @@ impl<C: Connect> Supervisor<C> {
                     Incoming::Notification(notification) => {
                         ready.record_activity();
                         if notification.method.ends_with("/list_changed") {
-                            refresh.request();
+                            refresh.request(self.config().catalog_limits);
                         } else {
                             self.published.notification_log.publish(&self.published.scope, notification);
                         }
@@ -288,7 +291,7 @@ impl<C: Connect> Supervisor<C> {
                     }
                 },
                 // Each event restarts a ping that waits for its answer, so they must not be frequent.
-                () = ready.refresh_requested(), if !refresh.is_pending() => refresh.request(),
+                () = ready.refresh_requested(), if !refresh.is_pending() => refresh.request(self.config().catalog_limits),
                 read = refresh.next() => match read {
                     Ok(known) => self.show_catalog(&ready, known),
                     Err(failure) if failure.code == Code::ConnectionLost => {
@@ -445,9 +448,11 @@ struct Established {
 async fn establish(
     connector: &mut impl Connect,
     wanted: watch::Receiver<SubscriptionSet>,
+    limits: CatalogLimits,
 ) -> Result<Established, Failure> {
     let connected = connector.connect().await?;
-    let catalog = read_catalog::catalog(&connected.connection, &connected.handshake).await?;
+    let catalog =
+        read_catalog::catalog(&connected.connection, &connected.handshake, limits).await?;
     let subscribed = wanted.borrow().clone();
     connected.connection.subscribe(wanted, &connected.handshake).await;
     Ok(Established { connected, catalog, subscribed })

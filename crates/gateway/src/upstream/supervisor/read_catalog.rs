@@ -1,38 +1,47 @@
 //! Reads the catalog of an upstream: every list it offers, page by page.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
+use evermoor_core::catalog::limits::{self, CatalogLimits, CatalogSize};
 use evermoor_core::catalog::{Catalog, ListKind};
-use evermoor_core::failure::Failure;
+use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::Handshake;
 
-use super::failures::slow_lists;
+use super::failures::{large_lists, slow_lists};
 use crate::upstream::transport::connection::Connection;
 
 /// How long reading all lists of an upstream may take.
 pub(super) const LISTING_LIMIT: Duration = Duration::from_secs(10);
 
-/// No real server has more pages; one that does repeats its cursors.
+/// No real server has more pages.
 const MOST_PAGES: usize = 200;
 
-/// Reads the whole catalog, within the time limit.
+/// Reads the whole catalog, within its limits.
 pub(super) async fn catalog(
     connection: &Connection,
     handshake: &Handshake,
+    limits: CatalogLimits,
 ) -> Result<Catalog, Failure> {
-    timeout(LISTING_LIMIT, read(connection, handshake)).await.unwrap_or_else(|_| Err(slow_lists()))
+    let reading = timeout(LISTING_LIMIT, read(connection, handshake, limits));
+    reading.await.unwrap_or_else(|_| Err(slow_lists()))
 }
 
-async fn read(connection: &Connection, handshake: &Handshake) -> Result<Catalog, Failure> {
+async fn read(
+    connection: &Connection,
+    handshake: &Handshake,
+    limits: CatalogLimits,
+) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::default();
+    let mut size = CatalogSize::default();
     for list in ListKind::ALL.into_iter().filter(|list| handshake.offers(list.capability())) {
-        match pages(connection, list).await {
+        match pages(connection, list, &mut size, limits).await {
             Ok(items) => *catalog.list_mut(list) = items,
             // Many servers offer resources but do not implement templates: the list is empty.
-            Err(failure) if list == ListKind::Templates => {
+            Err(failure) if list == ListKind::Templates && failure.code != Code::Configuration => {
                 tracing::debug!(%failure, "no resource templates");
             }
             Err(failure) => return Err(failure),
@@ -41,15 +50,33 @@ async fn read(connection: &Connection, handshake: &Handshake) -> Result<Catalog,
     Ok(catalog)
 }
 
-async fn pages(connection: &Connection, list: ListKind) -> Result<Vec<Raw>, Failure> {
-    let (mut items, mut params) = (Vec::new(), None);
+async fn pages(
+    connection: &Connection,
+    list: ListKind,
+    size: &mut CatalogSize,
+    limits: CatalogLimits,
+) -> Result<Vec<Raw>, Failure> {
+    let (mut items, mut params, mut cursors) = (Vec::new(), None, HashSet::new());
     for _ in 0..MOST_PAGES {
         let page = connection.request(list.method(), params.take()).await?;
-        items.extend(page.member(list.member()).and_then(|raw| raw.elements()).unwrap_or_default());
-        match page.text_member("nextCursor") {
-            Some(cursor) => params = Some(Raw::of(&serde_json::json!({ "cursor": cursor }))),
-            None => break,
+        let mut found: Vec<Raw> =
+            page.member(list.member()).and_then(|raw| raw.elements()).unwrap_or_default();
+        size.add(&page, found.len(), limits).map_err(large_lists)?;
+        let dropped = limits::drop_long_names(list, &mut found);
+        if dropped > 0 {
+            tracing::warn!(
+                list = list.member(),
+                dropped,
+                "left out items: their names are too long"
+            );
+        }
+        items.extend(found);
+        let Some(cursor) = page.text_member("nextCursor") else { return Ok(items) };
+        params = Some(Raw::of(&serde_json::json!({ "cursor": cursor })));
+        if !cursors.insert(cursor) {
+            break;
         }
     }
+    tracing::warn!(list = list.member(), "the list ends here: the server repeats its pages");
     Ok(items)
 }

@@ -288,10 +288,7 @@ impl ReplyStream {
     }
 }
 
-/// The start of a body, for an error text. Secrets are removed from a longer part before it is cut,
-/// so that no half of a secret remains.
+/// The start of a body, for an error text.
 pub(crate) fn excerpt(body: &Bytes) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(2000)]);
-    let text: String = redaction::scrub(&text).chars().take(200).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    redaction::excerpt(body, 200)
 }

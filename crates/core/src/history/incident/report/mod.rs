@@ -1,10 +1,12 @@
-//! A Markdown report about outages, ready to paste into a bug tracker.
+//! A Markdown report about outages, ready to paste into a bug tracker. What servers and crash reports
+//! say is shown as text, never as markup.
 
 use std::fmt::Write as _;
 
 use super::text::{count, format_duration, format_memory, format_time};
 use super::{AffectedCalls, Incident};
 use crate::api::{Status, UpstreamState};
+use crate::security::foreign_text;
 
 /// The environment that a report describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub fn markdown(
     now: u64,
 ) -> String {
     let mut text = String::new();
-    let names: Vec<&str> = environment.upstreams.iter().map(|(title, _)| title.as_str()).collect();
+    let names: Vec<String> = environment.upstreams.iter().map(|(title, _)| line(title)).collect();
     let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
     let _ = writeln!(text, "# Outages{of}\n");
     let _ = writeln!(text, "{}\n", summary(incidents, period, now));
@@ -63,7 +65,7 @@ pub fn markdown(
     let _ = writeln!(text, "- Evermoor {}", environment.evermoor);
     let _ = writeln!(text, "- {}", environment.system);
     for (title, server) in environment.upstreams.iter().filter(|(_, server)| !server.is_empty()) {
-        let _ = writeln!(text, "- {title}: {server}");
+        let _ = writeln!(text, "- {}: {}", line(title), line(server));
     }
     if incidents.is_empty() {
         return text;
@@ -124,7 +126,7 @@ pub fn total_calls(incidents: &[Incident]) -> AffectedCalls {
 
 fn row(incident: &Incident, now: u64) -> String {
     let AffectedCalls { held, answered, unknown, not_sent } = incident.calls;
-    let what = cell(&format!("{}: {}", incident.title, incident.why()));
+    let what = line(&format!("{}: {}", incident.title, incident.why()));
     let memory = incident.memory.map_or("".into(), format_memory);
     let uptime = incident.uptime.map_or("".into(), format_duration);
     format!(
@@ -182,18 +184,14 @@ fn section(incident: &Incident, now: u64) -> String {
     text
 }
 
-/// Joins a text into one line.
+/// A text as one line of Markdown, also in a table cell.
 fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Escapes a text for a table cell.
-fn cell(text: &str) -> String {
-    line(text).replace('|', "\\|")
+    foreign_text::markdown(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A code block with a fence that the excerpt cannot close.
 fn fenced(excerpt: &str) -> String {
+    let excerpt = foreign_text::lines(excerpt);
     let longest = excerpt.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     let top: Vec<&str> = excerpt.lines().take(EXCERPT_LINES).collect();

@@ -55,6 +55,24 @@ fn a_report_about_nothing_says_so() {
     insta::assert_snapshot!(markdown(&environment(), &[], Some(86_400_000), NOON));
 }
 
+#[test]
+fn a_report_shows_what_a_server_said_as_text() {
+    let said = "down ![](http://evil.example/x.png) @octocat <img src=x> \x1b[2J";
+    let sign = Failure::new(Code::Refused, said, "Wait.");
+    let server = format!("{said}\n# Forged heading");
+    let environment =
+        ReportEnvironment { upstreams: vec![("Notes".into(), server)], ..environment() };
+    let incident = Incident { sign, ..incident(None, None) };
+    let made = markdown(&environment, &[incident], None, NOON);
+    for active in ["![](", "://evil", "@octocat", "\n# Forged", "\x1b"] {
+        assert!(
+            !made.contains(active) || made.contains("\\://evil") && active == "://evil",
+            "{made}"
+        );
+    }
+    assert!(!made.contains(" <img"), "{made}");
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_the_markdown(words in "\\PC{0,30}", excerpt in "[`a\\n]{0,40}") {

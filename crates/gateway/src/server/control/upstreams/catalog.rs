@@ -12,6 +12,7 @@ use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::filter::{Filter, Filters};
 use evermoor_core::config::edit::hiding_pattern;
 use evermoor_core::protocol::json::Raw;
+use evermoor_core::security::foreign_text;
 
 use crate::server::control::{ControlApi, unknown};
 
@@ -46,14 +47,18 @@ fn tool(raw: &Raw, filter: &Filter) -> Option<ToolListing> {
     let fixed = hiding_pattern(filter, &name)
         .map(|pattern| format!("`{pattern}` in the settings hides this tool and others."));
     Some(ToolListing {
-        title,
-        description: raw.text_member("description"),
+        title: title.map(|title| foreign_text::line(&title).into_owned()),
+        description: description(raw),
         input_schema: value("inputSchema").unwrap_or_default(),
         annotations,
         shown: filter.passes(&name),
         fixed,
         name,
     })
+}
+
+fn description(raw: &Raw) -> Option<String> {
+    raw.text_member("description").map(|text| foreign_text::lines(&text).into_owned())
 }
 
 fn items(all: &[Raw], list: ListKind, filters: &Filters) -> impl Iterator<Item = CatalogEntry> {
@@ -63,7 +68,8 @@ fn items(all: &[Raw], list: ListKind, filters: &Filters) -> impl Iterator<Item =
         // A resource has a name besides its URI; a title is better than either.
         let title = raw.text_member("title");
         let title = title.or_else(|| raw.text_member("name").filter(|other| *other != name));
-        let (description, shown) = (raw.text_member("description"), filter.passes(&name));
+        let title = title.map(|title| foreign_text::line(&title).into_owned());
+        let (description, shown) = (description(raw), filter.passes(&name));
         Some(CatalogEntry { name, title, description, shown })
     })
 }

@@ -1,6 +1,5 @@
 //! The HTTP clients of one connection: certificates, proxy, headers and redirects.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use evermoor_core::config::{HttpOptions, ProxySetting};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::security::secret_ref::Template;
+use evermoor_platform::fs::foreign;
 use evermoor_platform::paths;
 
 use crate::config::secrets::Found;
@@ -162,12 +162,10 @@ fn usable(certificates: &[reqwest::Certificate]) -> bool {
 }
 
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
-    let mut content = Vec::new();
     if !file.is_absolute() {
         return Err(std::io::Error::other("the path is not absolute"));
     }
-    std::fs::File::open(file)?.take(MAX_FILE).read_to_end(&mut content)?;
-    Ok(content)
+    foreign::read(file, MAX_FILE)
 }
 
 fn no_client(error: &dyn std::error::Error) -> Failure {

@@ -160,7 +160,8 @@ pub(super) fn dispatch(
 ) {
     let (answering, tasks) = (Arc::clone(target), tasks.clone());
     let send = move |response| {
-        tasks.spawn(async move {
+        let answers = answering.answers.clone();
+        answers.send(&tasks, async move {
             let _ = answering.post(&Message::Response(response)).await;
         });
     };

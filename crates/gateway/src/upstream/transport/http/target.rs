@@ -15,7 +15,7 @@ use evermoor_core::protocol::stateless::{encode_header, mcp_name};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
 use crate::upstream::server_requests;
-use crate::upstream::server_requests::{Caller, ServerRequests};
+use crate::upstream::server_requests::{AnswerQueue, Caller, ServerRequests};
 
 use super::http_clients::HttpClients;
 
@@ -26,6 +26,8 @@ pub(super) struct HttpTarget {
     pub(super) era: SessionMode,
     ids: AtomicU64,
     pub(super) requests: ServerRequests,
+    /// The answers to them.
+    pub(super) answers: AnswerQueue,
 }
 
 /// What distinguishes the protocol versions on the wire.
@@ -44,7 +46,8 @@ impl SessionMode {
 
 impl HttpTarget {
     pub(super) fn new(clients: HttpClients, url: Url, era: SessionMode) -> Self {
-        Self { clients, url, era, ids: AtomicU64::new(1), requests: ServerRequests::default() }
+        let (ids, requests) = (AtomicU64::new(1), ServerRequests::default());
+        Self { clients, url, era, ids, requests, answers: AnswerQueue::default() }
     }
 
     pub(super) fn next_id(&self) -> Id {

@@ -23,8 +23,9 @@ const LINES_PER_SECOND: u32 = 20;
 const SECOND: Duration = Duration::from_secs(1);
 /// Longer lines are cut when they are shown.
 const MAX_SHOWN: usize = 300;
-/// How much of a line is searched for secrets before it is cut, so that no half of one remains.
-const MAX_LINE: usize = 4 * MAX_SHOWN;
+/// How much of a line is collected: all that is searched for secrets, and a byte that shows that there
+/// was more.
+const MAX_LINE: usize = redaction::SEARCHED * MAX_SHOWN + 1;
 
 /// The last part of the standard error. It outlives the process, so that the reason of a failure is
 /// still known after a restart.
@@ -139,28 +140,7 @@ impl LogForwarder {
 
 /// A line without secrets and terminal escape codes.
 fn readable(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    let text = redaction::scrub(&text);
-    let mut shown = String::new();
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => {
-                // ESC [ … letter
-                if characters.next() == Some('[') {
-                    let _ = characters.find(char::is_ascii_alphabetic);
-                }
-            }
-            '\t' => shown.push(' '),
-            _ if character.is_control() => {}
-            _ => shown.push(character),
-        }
-        if shown.len() >= MAX_SHOWN {
-            shown.push('…');
-            break;
-        }
-    }
-    shown.trim().to_owned()
+    redaction::excerpt(line, MAX_SHOWN)
 }
 
 /// Runtimes print what went wrong, then where, then their version. So this is the last line that
@@ -221,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_line_is_shown_without_terminal_escapes() {
-        assert_eq!(readable(b"\x1b[31mred\x1b[0m\tand\x07 \xff"), "red and \u{fffd}");
+        assert_eq!(readable(b"\x1b[31mred\x1b[0m\tand\x07 \xff"), "red and\u{fffd} \u{fffd}");
         assert!(readable(&[b'x'; 1000]).chars().count() <= MAX_SHOWN + 1);
     }
 }

@@ -1,7 +1,13 @@
 //! Secrets in memory, and their removal from texts.
 //!
 //! A [`Secret`] does not print its value. A [`Redactor`] knows all secrets in use and looks for each
-//! one in plain text and encoded: in Base64 at any offset, in hexadecimal, percent-encoded, in JSON.
+//! one in plain text and encoded: in Base64 at any offset, in hexadecimal, and in text whose
+//! percent, JSON and HTML escapes it decodes first ([`escapes`]).
+//!
+//! A text is scrubbed before it is cut. Where somebody else cut it, [`Redactor::scrub_start`] also
+//! removes the beginning of a secret from its end.
+
+mod escapes;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -79,22 +85,59 @@ impl Redactor {
                 text = Cow::Owned(text.replace(needle.as_str(), REDACTED));
             }
         }
-        text
+        match escapes::scrub(&text, &self.known) {
+            Some(scrubbed) => Cow::Owned(scrubbed),
+            None => text,
+        }
     }
+
+    /// The start of a longer text without the known secrets. If it ends within a secret, that part is
+    /// removed too.
+    pub fn scrub_start<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = self.scrub(text);
+        let begun = self.needles.iter().map(|needle| overlap(&text, needle)).max();
+        let begun = begun.max(self.known.iter().map(|value| escapes::begun(&text, value)).max());
+        match begun {
+            Some(begun @ MIN_SECRET_LENGTH..) => {
+                let rest = text.floor_char_boundary(text.len() - begun);
+                Cow::Owned(format!("{}{REDACTED}", &text[..rest]))
+            }
+            Some(_) | None => text,
+        }
+    }
+}
+
+/// How many bytes at the end of a text are the beginning of `needle`.
+fn overlap(text: &str, needle: &str) -> usize {
+    let (needle, tail) = (needle.as_bytes(), text.as_bytes());
+    let tail = &tail[tail.len().saturating_sub(needle.len().saturating_sub(1))..];
+    // The search of Knuth, Morris and Pratt, which takes linear time for any secret.
+    let mut borders = vec![0; needle.len()];
+    let (mut matched, mut at) = (0, 1);
+    while at < needle.len() {
+        if needle[at] == needle[matched] {
+            matched += 1;
+            borders[at] = matched;
+            at += 1;
+        } else if matched > 0 {
+            matched = borders[matched - 1];
+        } else {
+            at += 1;
+        }
+    }
+    tail.iter().fold(0, |mut matched, byte| {
+        while matched > 0 && needle[matched] != *byte {
+            matched = borders[matched - 1];
+        }
+        if needle[matched] == *byte { matched + 1 } else { matched }
+    })
 }
 
 /// The encodings of a value to look for.
 fn forms(value: &str) -> Vec<String> {
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let json = serde_json::to_string(value).unwrap_or_default();
-    let mut forms = vec![
-        value.to_owned(),
-        hex.to_uppercase(),
-        hex,
-        percent_encode(value),
-        percent_encode(value).replace("%20", "+"),
-        json.trim_matches('"').to_owned(),
-    ];
+    let plus = percent_encode(value).replace("%20", "+");
+    let mut forms = vec![value.to_owned(), hex.to_uppercase(), hex, plus];
     for alphabet in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
         forms.extend((0..3).map(|before| inside_base64(alphabet, value, before)));
     }
@@ -176,9 +219,33 @@ mod tests {
             value.bytes().map(|byte| format!("{byte:02X}")).collect(),
             format!("https://x/?key={}", percent_encode(value)),
             serde_json::json!({ "text": value }).to_string(),
+            r#"{"text":"p\u00e4\"ss\/w+rd 1"}"#.to_owned(),
+            "p%c3%a4%22ss%2fw%2brd%201".to_owned(),
+            "p&auml;p&#228;&quot;ss&#x2F;w&#43;rd 1".to_owned(),
         ] {
             assert!(redactor.scrub(&shown).contains(REDACTED), "{shown}");
         }
+    }
+
+    #[test]
+    fn escapes_around_a_secret_stay() {
+        let redactor = hiding(&["ab/cd/ef"]);
+        assert_eq!(redactor.scrub(r"\/x: ab\/cd%2fef &amp; y"), r"\/x: [secret] &amp; y");
+        assert_eq!(redactor.scrub("100% & more \\"), "100% & more \\");
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_secret_at_the_end_of_a_cut_text() {
+        let secret = "sk-0123456789/abcdefghij".repeat(200);
+        let redactor = hiding(&[&secret]);
+        for text in [format!("key {secret}"), format!("key {}", secret.replace('/', "%2F"))] {
+            for cut in [12, 300, 2_000] {
+                assert_eq!(redactor.scrub_start(&text[..cut]), "key [secret]", "{cut}");
+            }
+        }
+        assert_eq!(redactor.scrub_start("key sk-01"), "key sk-01", "too short to say");
+        let repeated = hiding(&["aaaaaaab"]);
+        assert_eq!(repeated.scrub_start("aaaaaaaaaa"), "aaa[secret]");
     }
 
     proptest! {
