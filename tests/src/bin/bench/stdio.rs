@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use crate::http::{call, initialize};
+use crate::http::{FAILED, call, initialize};
 use crate::program::Program;
 
 /// How a call with the id 0 starts.
@@ -90,7 +90,7 @@ fn read(output: &mut BufReader<ChildStdout>, line: &mut Vec<u8>, size: usize) {
         assert!(read > 0, "the shim has ended");
         let start = String::from_utf8_lossy(&line[..read.min(1000)]);
         if start.contains("\"result\"") {
-            assert!(read > size && !start.contains("isError"), "{start}");
+            assert!(read > size && !start.contains(FAILED), "{start}");
             return;
         }
         assert!(start.contains("\"method\""), "{start}");
