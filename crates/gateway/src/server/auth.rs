@@ -28,7 +28,7 @@ use evermoor_core::security::request_access::{
 };
 
 use crate::editors::Editors;
-use crate::server::listener::unauthenticated::ConnectionState;
+use crate::server::listener::ConnectionState;
 
 /// What requests are checked against.
 pub struct Authenticator {
