@@ -1,7 +1,7 @@
 //! Calls through the gateway: answered once, held during an outage, shared, and over the shim.
 //!
 //! - [`basic`], [`outage`]: over HTTP, with the upstream up and down
-//! - [`shim`]: over `evermoor connect`
+//! - [`shim`], [`shim_socket`]: over `evermoor connect`, and its private socket
 //! - [`sharing`]: upstreams that editors share or have for themselves
 //! - [`chaos`]: all faults at once
 
@@ -11,3 +11,5 @@ pub(crate) mod outage;
 #[cfg(unix)]
 pub(crate) mod sharing;
 pub(crate) mod shim;
+#[cfg(unix)]
+pub(crate) mod shim_socket;
