@@ -2,11 +2,14 @@
 //!
 //! - [`basic`], [`outage`]: over HTTP, with the upstream up and down
 //! - [`shim`], [`shim_socket`]: over `evermoor connect`, and its private socket
+//! - [`cost`]: how many instructions a call needs
 //! - [`sharing`]: upstreams that editors share or have for themselves
 //! - [`chaos`]: all faults at once
 
 pub(crate) mod basic;
 pub(crate) mod chaos;
+#[cfg(target_os = "linux")]
+pub(crate) mod cost;
 pub(crate) mod outage;
 #[cfg(unix)]
 pub(crate) mod sharing;
