@@ -1,18 +1,28 @@
-// npm run bench: measures what the documentation promises. Arguments after -- go to the benchmark program.
+// npm run bench: measures what Evermoor costs and writes docs/performance.md. `npm run bench -- --quick` compares in a
+// minute and writes nothing; `--peers` installs other proxies and measures them too. See tests/src/bin/bench/main.rs.
+
+import path from "node:path";
 
 import { cargo, run } from "./lib/run/command.mjs";
 import { buildDashboard } from "./lib/checks/dashboard.mjs";
+import { installPeers } from "./lib/machine/peers.mjs";
 import { main } from "./lib/run/main.mjs";
+import { root } from "./lib/machine/env.mjs";
 import { toCompile } from "./lib/machine/requirements.mjs";
 import { setUp } from "./lib/machine/setup.mjs";
 import { runSteps } from "./lib/run/steps.mjs";
 
 await main(async (args) => {
   await setUp({ needs: toCompile });
+  const others = args.filter((arg) => arg !== "--peers");
+  if (others.length < args.length) {
+    const folder = path.join(root, "tests/.proxies");
+    await installPeers(folder);
+    others.push("--peers", folder);
+  }
   const status = await runSteps([
     buildDashboard(),
-    // Measures the release program against the fake server of the tests.
     { name: "program", command: cargo("build", "--release", "--locked", "-p", "evermoor", "-p", "evermoor-tests", "--bins") },
   ]);
-  return status || run(cargo("run", "--release", "--locked", "-p", "evermoor-tests", "--bin", "bench", "--", ...args));
+  return status || run(cargo("run", "--release", "--locked", "-p", "evermoor-tests", "--bin", "bench", "--", ...others));
 });

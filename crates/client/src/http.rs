@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -15,6 +15,8 @@ use tokio::time::timeout;
 use evermoor_core::failure::Failure;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
+
+use crate::gateway_stream::FrameBody;
 
 /// An HTTP client for one gateway. Sends its token with every request.
 #[derive(Clone)]
@@ -42,7 +44,34 @@ pub enum HttpError {
 pub struct HttpResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    body: Incoming,
+    body: ResponseBody,
+}
+
+/// Where the body of a response comes from.
+pub(crate) enum ResponseBody {
+    Http(Incoming),
+    Whole(Bytes),
+    Frames(FrameBody),
+}
+
+impl ResponseBody {
+    /// The next part; `None` at the end.
+    async fn next(&mut self) -> Option<Result<Bytes, HttpError>> {
+        match self {
+            Self::Http(body) => loop {
+                match body.frame().await? {
+                    Ok(frame) => match frame.into_data() {
+                        Ok(data) => return Some(Ok(data)),
+                        Err(_trailers) => {}
+                    },
+                    Err(error) => return Some(Err(HttpError::Broken(cause(&error)))),
+                }
+            },
+            Self::Whole(body) if body.is_empty() => None,
+            Self::Whole(body) => Some(Ok(std::mem::take(body))),
+            Self::Frames(frames) => frames.next().await,
+        }
+    }
 }
 
 /// A larger event ends the stream.
@@ -81,7 +110,7 @@ impl HttpClient {
         match self.client.request(request).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
-                Ok(HttpResponse { status: head.status, headers: head.headers, body })
+                Ok(HttpResponse::new(head.status, head.headers, ResponseBody::Http(body)))
             }
             Err(error) if error.is_connect() => Err(HttpError::NotSent(cause(&error))),
             Err(error) => Err(HttpError::Broken(cause(&error))),
@@ -90,16 +119,27 @@ impl HttpClient {
 }
 
 impl HttpResponse {
+    pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: ResponseBody) -> Self {
+        Self { status, headers, body }
+    }
+
     pub fn is_event_stream(&self) -> bool {
         let kind = self.headers.get(http::header::CONTENT_TYPE);
         kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
     }
 
-    /// Reads the whole body.
-    pub async fn bytes(self) -> Result<Bytes, HttpError> {
-        let body = self.body.collect().await;
-        body.map(http_body_util::Collected::to_bytes)
-            .map_err(|error| HttpError::Broken(cause(&error)))
+    /// Reads the whole body. A body that arrives in one part is not copied.
+    pub async fn bytes(mut self) -> Result<Bytes, HttpError> {
+        let mut whole = match self.body.next().await {
+            Some(first) => first?,
+            None => return Ok(Bytes::new()),
+        };
+        while let Some(part) = self.body.next().await {
+            let mut longer = BytesMut::from(whole);
+            longer.extend_from_slice(&part?);
+            whole = longer.freeze();
+        }
+        Ok(whole)
     }
 
     /// Reads the body as a stream of events.
@@ -114,7 +154,7 @@ impl HttpResponse {
 
 /// A stream of server-sent events.
 pub struct EventStream {
-    body: Incoming,
+    body: ResponseBody,
     parser: sse::SseParser,
     ready: std::vec::IntoIter<SseEvent>,
 }
@@ -127,10 +167,8 @@ impl EventStream {
             if let Some(event) = self.ready.next() {
                 return Some(event);
             }
-            let frame = timeout(READ_TIMEOUT, self.body.frame()).await.ok()??.ok()?;
-            if let Some(chunk) = frame.data_ref() {
-                self.ready = self.parser.push(chunk).ok()?.into_iter();
-            }
+            let chunk = timeout(READ_TIMEOUT, self.body.next()).await.ok()??.ok()?;
+            self.ready = self.parser.push(&chunk).ok()?.into_iter();
         }
     }
 }

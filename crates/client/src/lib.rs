@@ -6,6 +6,7 @@
 //!
 //! # Layout
 //! - [`http`]: a small HTTP client for loopback connections
+//! - `gateway_stream`: the private stream that the shim uses
 //! - [`control`]: the typed client of the control API
 //! - [`api_proxy`]: forwards the dashboard's requests to the control API
 //! - [`launch`]: starts a gateway, or replaces an older one
@@ -17,6 +18,7 @@
 
 pub mod api_proxy;
 pub mod control;
+mod gateway_stream;
 pub mod gateway_supervisor;
 pub mod http;
 pub mod launch;

@@ -11,7 +11,9 @@
 //! - [`paths`]: where Evermoor keeps its files
 //! - [`fs`]: private files, atomic replacement, locks, free space
 //! - [`process`]: starts, watches, inspects and ends processes
+//! - [`local_socket`]: a socket for processes of the same user
 //! - [`handover`]: passes sockets and the instance lock to another process
+//! - [`stdio`]: standard input and output that carry a protocol
 //! - [`startup`]: what the system starts at login
 //! - [`keychain`]: secrets in the system's keychain
 //! - [`sleep`]: suspend and resume of the machine
@@ -24,8 +26,10 @@ pub mod crash_reports;
 pub mod fs;
 pub mod handover;
 pub mod keychain;
+pub mod local_socket;
 pub mod paths;
 pub mod process;
 pub mod sleep;
 pub mod startup;
+pub mod stdio;
 pub mod system;

@@ -137,6 +137,11 @@ impl Paths {
         self.runtime.join("listener.pid")
     }
 
+    /// The socket on which the running gateway accepts stdio shims.
+    pub fn shim_socket(&self) -> PathBuf {
+        self.runtime.join("shim.sock")
+    }
+
     /// The editors' tokens.
     pub fn token_file(&self) -> PathBuf {
         self.data.join("tokens.json")

@@ -29,6 +29,7 @@ export const forTheTests = [
   { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
   { what: "a keychain", program: "gnome-keyring-daemon", apt: "gnome-keyring", pacman: "gnome-keyring" },
   { what: "a tool that reads the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },
+  { what: "a tool that counts instructions", program: "valgrind", apt: "valgrind", pacman: "valgrind" },
   { what: "Python, for test servers", program: "python3", apt: "python3", pacman: "python" },
   // Debian has this part of Python in a separate package.
   { what: "its virtual environments", module: "ensurepip", apt: "python3-venv", pacman: "python", rpm: ["python3"] },

@@ -5,6 +5,7 @@
 //! - [`sse_server`]: a 2024-11-05 server inside the test process
 //! - [`program`]: a stdio upstream that the gateway starts
 //! - [`pieces`]: a fake PiecesOS
+//! - [`shim_gateway`]: the gateway's end of the private socket of shims
 //! - [`logind`]: sleep and wake-up announcements
 //!
 //! Depends on [`scene`](crate::scene), [`oracle`](crate::oracle), [`gateway`](crate::gateway) and,
@@ -15,6 +16,7 @@
 pub mod logind;
 pub mod pieces;
 pub mod program;
+pub mod shim_gateway;
 pub mod single_version;
 pub mod sse_server;
 pub mod upstream;

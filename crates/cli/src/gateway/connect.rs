@@ -2,8 +2,6 @@
 //!
 //! Stdout carries the protocol, so nothing here may print to it.
 
-use tokio::io::BufReader;
-
 use evermoor_client::shim;
 use evermoor_platform::process::signals;
 
@@ -32,11 +30,8 @@ async fn bridge(instance: &Instance, path: String, editor: Option<&str>) -> Exit
         },
         Err(exit) => return exit,
     };
-    let input = BufReader::new(tokio::io::stdin());
-    #[expect(clippy::disallowed_methods, reason = "the shim writes the protocol to it")]
-    let output = tokio::io::stdout();
     tokio::select! {
-        done = shim::run(launcher, path, input, output) => match done {
+        done = shim::run(launcher, path) => match done {
             Ok(()) => Exit::Ok,
             Err(error) => Exit::failure(&error),
         },

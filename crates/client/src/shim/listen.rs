@@ -35,17 +35,12 @@ pub(super) async fn listen(shim: Arc<Shim>) {
 
 /// Relays one stream until it ends. Returns whether to open another one.
 async fn relay_stream(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, HttpError> {
-    let gateway = shim.attachment.gateway().await?;
     let session = shim.session.borrow().clone();
     let Some(session) = session else { return Ok(false) };
-    let mut headers = vec![
-        (http::header::ACCEPT, HeaderValue::from_static("text/event-stream")),
-        (http::header::USER_AGENT, HeaderValue::from_static(super::AGENT)),
-        (SESSION, session),
-    ];
+    let mut headers = vec![(SESSION, session)];
     let resumed = last_event.as_deref().and_then(|id| HeaderValue::from_str(id).ok());
     headers.extend(resumed.map(|id| (LAST_EVENT, id)));
-    let answer = gateway.send(Method::GET, &shim.path, &headers, Bytes::new()).await?;
+    let answer = shim.attachment.send(Method::GET, &headers, Bytes::new()).await?;
     match answer.status {
         status if status.is_success() => {}
         // The gateway has not noticed yet that our last stream ended.

@@ -1,31 +1,32 @@
 //! The stdio shim: bridges an editor's stdin and stdout to a session with the gateway.
 //!
 //! # Theory of operation
-//! Each line from the editor is one message and becomes one POST. Requests run concurrently;
-//! `initialize`, notifications and responses are sent in order, because their order matters. One
-//! writer prints all responses, one line each. A separate task relays the gateway's GET stream.
+//! Each line from the editor is one message and becomes one request to the gateway, over its private
+//! socket or over HTTP. Requests run concurrently; `initialize`, notifications and responses are sent in
+//! order, because their order matters. Responses are printed as they arrive, one line each. A separate task relays the gateway's GET stream.
 //!
 //! Editors do not restart a stdio server that exits, so the shim runs until its input ends. If the
 //! gateway goes away, the shim starts another one and sends every message that was not sent. A call
 //! that may already have run is not sent again; the editor gets an error that says so.
 //!
-//! Parts: [`attachment`] finds or starts the gateway, [`lines`] reads and writes messages,
-//! [`headers`] builds the headers of stateless requests, [`listen`] relays the GET stream.
+//! Parts: [`attachment`] finds or starts the gateway, [`lines`] reads and writes messages, [`glance`] reads large requests, [`headers`] builds the headers of
+//! stateless requests, [`listen`] relays the GET stream.
 
 mod attachment;
+mod glance;
 mod headers;
 mod lines;
 mod listen;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
-use tokio::io::{AsyncBufRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,18 +35,18 @@ use evermoor_core::failure::outcome;
 use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::policy::retry::{RetryClass, RetryPolicy};
 use evermoor_core::protocol::envelope::{
-    INVALID_REQUEST, Id, Message, Notification, Request, Response,
+    INVALID_REQUEST, Id, InvalidMessage, Message, Notification, Request, Response,
 };
 use evermoor_core::protocol::mcp::{header, method};
-use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::response::to_stateless;
-use evermoor_platform::clock;
+use evermoor_platform::{clock, stdio};
 
 use crate::http::{HttpError, HttpResponse};
 use crate::launch::Launcher;
 use attachment::{Attachment, needs_user_action};
+use glance::glance;
 use headers::stateless_headers;
-use lines::{Line, MAX_LINE, next_line, write_lines};
+use lines::{Line, LineReader, LineWriter, MAX_LINE};
 
 /// How long a message waits for a gateway. The same as the default of `hold` in `config.toml`, which
 /// limits how long the gateway then holds a call for an upstream. The setting does not change this
@@ -54,30 +55,24 @@ const HOLD_LIMIT: Duration = Duration::from_secs(25);
 /// How long to wait for open calls once the editor has closed its input.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
-/// Tells the gateway that this editor connects over stdio.
-const AGENT: &str = concat!("evermoor-connect/", env!("CARGO_PKG_VERSION"));
+/// Smaller lines are always parsed.
+const LARGE: usize = 16 << 10;
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
-/// Bridges `input` and `output` to `path` of the gateway until the input ends.
-pub async fn run(
-    launcher: Launcher,
-    path: String,
-    mut input: impl AsyncBufRead + Unpin,
-    output: impl AsyncWrite + Unpin + Send + 'static,
-) -> std::io::Result<()> {
-    let (answers, lines) = mpsc::channel(64);
+/// Bridges standard input and output to `path` of the gateway until the input ends.
+pub async fn run(launcher: Launcher, path: String) -> io::Result<()> {
+    let mut lines = LineReader::new(stdio::input(), MAX_LINE);
+    let (output, all_written) = LineWriter::start()?;
     let shim = Arc::new(Shim {
-        attachment: Attachment::new(launcher),
-        path,
+        attachment: Attachment::new(launcher, path),
         session: watch::Sender::new(None),
-        answers,
+        output,
         cancellable: Mutex::default(),
     });
-    let (calls, writer) = (TaskTracker::new(), TaskTracker::new());
+    let (calls, listeners) = (TaskTracker::new(), TaskTracker::new());
     let input_ended = CancellationToken::new();
-    writer.spawn(write_lines(lines, output));
 
-    while let Some(line) = next_line(&mut input, MAX_LINE).await? {
+    while let Some(line) = lines.next().await? {
         let line = match line {
             Line::Text(line) => line,
             Line::TooLong(id) => {
@@ -85,18 +80,18 @@ pub async fn run(
                 continue;
             }
         };
-        match Message::parse(&line) {
-            Ok(Message::Request(request)) if request.method != method::INITIALIZE => {
-                calls.spawn(Arc::clone(&shim).call(request));
+        match Incoming::read(line) {
+            Ok(Incoming::Call(call)) if call.method != method::INITIALIZE => {
+                calls.spawn(Arc::clone(&shim).call(call));
             }
-            Ok(Message::Request(request)) => Arc::clone(&shim).call(request).await,
-            Ok(Message::Notification(notification))
+            Ok(Incoming::Call(call)) => Arc::clone(&shim).call(call).await,
+            Ok(Incoming::Other(Message::Notification(notification), _))
                 if notification.method == method::CANCELLED && shim.cancel(&notification) => {}
-            Ok(message) => {
-                shim.send_notification(&message).await;
+            Ok(Incoming::Other(message, line)) => {
+                shim.send_notification(line).await;
                 if is_initialized(&message) {
                     let listening = listen::listen(Arc::clone(&shim));
-                    writer.spawn(input_ended.clone().run_until_cancelled_owned(listening));
+                    listeners.spawn(input_ended.clone().run_until_cancelled_owned(listening));
                 }
             }
             Err(rejected) => shim.answer(&Message::Response(rejected.into())).await,
@@ -105,30 +100,113 @@ pub async fn run(
     calls.close();
     let _ = timeout(DRAIN_TIMEOUT, calls.wait()).await;
     input_ended.cancel();
-    drop(shim);
-    writer.close();
-    let _ = timeout(RETRY_INTERVAL, writer.wait()).await;
+    listeners.close();
+    listeners.wait().await;
+    drop((shim, calls));
+    let _ = timeout(RETRY_INTERVAL, all_written).await;
     Ok(())
+}
+
+/// A message from the editor.
+enum Incoming {
+    Call(Call),
+    /// A notification or a response, and the line that it is.
+    Other(Message, Bytes),
+}
+
+impl Incoming {
+    fn read(line: Bytes) -> Result<Self, InvalidMessage> {
+        if line.len() >= LARGE
+            && let Some(seen) = glance(&line)
+        {
+            let once = RetryClass::of(&seen.method) == RetryClass::Once;
+            let (id, method, headers) = (seen.id, seen.method, Vec::new());
+            return Ok(Self::Call(Call { id, method, once, headers, line }));
+        }
+        Ok(match Message::parse(&line)? {
+            Message::Request(request) => Self::Call(Call::of(&request, line)),
+            message @ (Message::Notification(_) | Message::Response(_)) => {
+                Self::Other(message, line)
+            }
+        })
+    }
+}
+
+/// A request of the editor. The line is forwarded as it is.
+struct Call {
+    id: Id,
+    method: String,
+    /// It is sent at most once.
+    once: bool,
+    /// The headers of a stateless request; none for any other.
+    headers: Vec<(HeaderName, HeaderValue)>,
+    line: Bytes,
+}
+
+impl Call {
+    fn of(request: &Request, line: Bytes) -> Self {
+        Self {
+            id: request.id.clone(),
+            method: request.method.clone(),
+            once: RetryPolicy::default().class(request, None) == RetryClass::Once,
+            headers: stateless_headers(request),
+            line,
+        }
+    }
+
+    fn is_stateless(&self) -> bool {
+        !self.headers.is_empty()
+    }
+
+    /// The answer to a call that the gateway did not answer.
+    fn undelivered(
+        &self,
+        fate: DeliveryStatus,
+        detail: &str,
+        attempts: u32,
+        held: Duration,
+    ) -> Response {
+        let params = match Message::parse(&self.line) {
+            Ok(Message::Request(request)) => request.params,
+            Ok(Message::Notification(_) | Message::Response(_)) | Err(_) => None,
+        };
+        let (subject, is_tool) = outcome::subject(&self.method, params.as_ref());
+        let undelivered = UndeliveredCall {
+            subject: &subject,
+            is_tool,
+            upstream: "evermoor",
+            title: "Evermoor",
+            fate,
+            detail,
+            attempts,
+            held,
+            retry_after: None,
+        };
+        let answer = undelivered.answer(self.id.clone());
+        match self.is_stateless() {
+            true => to_stateless(&self.method, answer, None),
+            false => answer,
+        }
+    }
 }
 
 struct Shim {
     attachment: Attachment,
-    path: String,
     session: watch::Sender<Option<HeaderValue>>,
-    answers: mpsc::Sender<Bytes>,
-    /// Open stateless requests. A stateless request is cancelled by closing its connection.
+    output: LineWriter,
+    /// Open stateless requests. A stateless request is cancelled by giving up its response.
     cancellable: Mutex<HashMap<Id, CancellationToken>>,
 }
 
 impl Shim {
     /// Sends one request and relays its response.
-    async fn call(self: Arc<Self>, request: Request) {
-        if !stateless::is_stateless(request.params.as_ref()) {
-            return self.send_request(request).await;
+    async fn call(self: Arc<Self>, call: Call) {
+        if !call.is_stateless() {
+            return self.send_request(call).await;
         }
-        let (id, cancelled) = (request.id.clone(), CancellationToken::new());
+        let (id, cancelled) = (call.id.clone(), CancellationToken::new());
         self.cancellable.lock().insert(id.clone(), cancelled.clone());
-        cancelled.run_until_cancelled(self.send_request(request)).await;
+        cancelled.run_until_cancelled(self.send_request(call)).await;
         self.cancellable.lock().remove(&id);
     }
 
@@ -139,15 +217,12 @@ impl Shim {
         call.inspect(CancellationToken::cancel).is_some()
     }
 
-    async fn send_request(&self, request: Request) {
-        let headers = stateless_headers(&request);
-        let body = request.to_bytes();
+    async fn send_request(&self, call: Call) {
         let began = Instant::now();
-        let once = RetryPolicy::default().class(&request, None) == RetryClass::Once;
         for attempts in 1.. {
             let sent_at = clock::now();
-            let failed = match self.post(body.clone(), &headers).await {
-                Ok(answer) => match self.relay(&request, answer).await {
+            let failed = match self.post(call.line.clone(), &call.headers).await {
+                Ok(answer) => match self.relay(&call.id, answer).await {
                     Ok(()) => return,
                     Err(error) => error,
                 },
@@ -155,8 +230,8 @@ impl Shim {
             };
             self.attachment.lost();
             let may_have_run = matches!(failed, HttpError::Broken(_));
-            let in_time = request.method == method::LISTEN || began.elapsed() < HOLD_LIMIT;
-            if !(may_have_run && once) && in_time && !needs_user_action(&failed) {
+            let in_time = call.method == method::LISTEN || began.elapsed() < HOLD_LIMIT;
+            if !(may_have_run && call.once) && in_time && !needs_user_action(&failed) {
                 sleep(RETRY_INTERVAL).await;
                 continue;
             }
@@ -164,31 +239,15 @@ impl Shim {
                 true => DeliveryStatus::Unknown(Unknown::GatewayRestarted, sent_at),
                 false => DeliveryStatus::NotSent(NotSent::HoldExpired),
             };
-            let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
-            let undelivered = UndeliveredCall {
-                subject: &subject,
-                is_tool,
-                upstream: "evermoor",
-                title: "Evermoor",
-                fate,
-                detail: &failed.to_string(),
-                attempts,
-                held: began.elapsed(),
-                retry_after: None,
-            };
-            let answer = undelivered.answer(request.id.clone());
-            let answer = match headers.is_empty() {
-                true => answer,
-                false => to_stateless(&request.method, answer, None),
-            };
+            let answer = call.undelivered(fate, &failed.to_string(), attempts, began.elapsed());
             return self.answer(&Message::Response(answer)).await;
         }
     }
 
     /// Sends a message that expects no response. Waits for a gateway if there is none.
-    async fn send_notification(&self, message: &Message) {
+    async fn send_notification(&self, line: Bytes) {
         let deadline = Instant::now() + HOLD_LIMIT;
-        while let Err(error) = self.post(message.to_bytes(), &[]).await {
+        while let Err(error) = self.post(line.clone(), &[]).await {
             self.attachment.lost();
             if Instant::now() >= deadline || needs_user_action(&error) {
                 return tracing::warn!(%error, "a notification was not delivered");
@@ -217,31 +276,30 @@ impl Shim {
         body: Bytes,
         stateless_headers: &[(HeaderName, HeaderValue)],
     ) -> Result<HttpResponse, HttpError> {
-        let gateway = self.attachment.gateway().await?;
-        let mut headers = vec![
-            (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
-            (http::header::USER_AGENT, HeaderValue::from_static(AGENT)),
-        ];
-        headers.extend_from_slice(stateless_headers);
+        let mut headers = stateless_headers.to_vec();
         let session = self.session.borrow().clone().filter(|_| stateless_headers.is_empty());
         headers.extend(session.map(|session| (SESSION, session)));
-        gateway.send(Method::POST, &self.path, &headers, body).await
+        self.attachment.send(Method::POST, &headers, body).await
     }
 
     /// Relays the gateway's response. An error means that the editor still has no response.
-    async fn relay(&self, request: &Request, answer: HttpResponse) -> Result<(), HttpError> {
+    async fn relay(&self, id: &Id, answer: HttpResponse) -> Result<(), HttpError> {
         if let Some(session) = answer.headers.get(SESSION) {
             self.session.send_replace(Some(session.clone()));
         }
         if !answer.is_event_stream() {
             let status = answer.status;
             let body = answer.bytes().await?;
+            // A response to the request, which is already what the editor is to get.
+            if status == StatusCode::OK && body.starts_with(b"{") {
+                self.output.write(body).await;
+                return Ok(());
+            }
             let message = Message::parse(&body).unwrap_or_else(|_| {
                 let what = format!("The gateway refused the request ({status}).");
                 Message::Response(Response::error(None, -32603, &what))
             });
-            self.answer(&with_request_id(message, request)).await;
+            self.answer(&with_id(message, id)).await;
             return Ok(());
         }
         let mut events = answer.events();
@@ -259,8 +317,7 @@ impl Shim {
     }
 
     async fn answer(&self, message: &Message) {
-        // This fails only if the editor has closed its end of the pipe.
-        let _ = self.answers.send(message.to_bytes()).await;
+        self.output.write(message.to_bytes()).await;
     }
 }
 
@@ -276,10 +333,10 @@ fn is_initialized(message: &Message) -> bool {
 }
 
 /// Adds the request's id to an error response that has none.
-fn with_request_id(message: Message, request: &Request) -> Message {
+fn with_id(message: Message, id: &Id) -> Message {
     match message {
         Message::Response(response) if response.id.is_none() => {
-            Message::Response(Response { id: Some(request.id.clone()), ..response })
+            Message::Response(Response { id: Some(id.clone()), ..response })
         }
         Message::Response(_) | Message::Request(_) | Message::Notification(_) => message,
     }

@@ -6,6 +6,7 @@
 //! - [`stateless`]: requests of 2026-07-28, which have no session
 //! - [`sse`], [`event_id`]: server-sent events and the ids that resume a stream
 //! - [`progress`], [`log_level`], [`oversize`]: progress tokens, log levels, messages over the limit
+//! - [`shim_frames`]: the private stream between the stdio shim and the gateway
 //! - [`translate`]: messages of one protocol version in another
 //!
 //! Pure parsing and writing, without I/O. Uses [`catalog`](crate::catalog) for list methods and tool
@@ -20,6 +21,7 @@ pub mod log_level;
 pub mod mcp;
 pub mod oversize;
 pub mod progress;
+pub mod shim_frames;
 pub mod sse;
 pub mod stateless;
 pub mod translate;

@@ -47,6 +47,7 @@ use crate::server::control::editors::setup::GatewayLocation;
 use crate::server::control::login_links::LoginLinks;
 use crate::server::listener::{ConnectionLimits, ConnectionShutdown, Connections};
 use crate::server::routes;
+use crate::server::shim_socket::ShimConnections;
 use crate::system::clock::ClockAndRandom;
 use crate::system::keys;
 use crate::system::keys::KeyError;
@@ -61,6 +62,7 @@ use crate::upstream::subscriptions::Subscriptions;
 /// The parts of a running gateway.
 pub(crate) struct Assembly {
     pub(crate) connections: Arc<Connections>,
+    pub(crate) shims: Arc<ShimConnections>,
     pub(crate) endpoint: Arc<McpEndpoint>,
     pub(crate) control: Arc<ControlApi>,
     pub(crate) lease: WriteLease,
@@ -274,12 +276,16 @@ impl Assembly {
         for task in [evict_expired.boxed(), leaving.boxed()] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
-        let app = routes::app(&authenticator, Arc::clone(&endpoint), Arc::clone(&control));
+        let for_editors = routes::editors(Arc::clone(&endpoint));
+        let shims =
+            ShimConnections::new(for_editors.clone(), Arc::clone(&authenticator), moved.clone());
+        let app = routes::app(&authenticator, for_editors, Arc::clone(&control));
         let limits = ConnectionLimits { body: MAX_REQUEST_BYTES, ..ConnectionLimits::default() };
         let ending = ConnectionShutdown { stop, moved: moved.clone(), handover_items };
         let connections = Arc::new(Connections::new(app, limits, ending));
         Ok(Self {
             connections,
+            shims,
             endpoint,
             control,
             lease,
@@ -296,6 +302,7 @@ impl Assembly {
         self.calls.close();
         loop {
             self.connections.all_closed().await;
+            self.shims.all_closed().await;
             self.calls.wait().await;
             // The predecessor may have handed over another connection meanwhile.
             if self.connections.is_empty() {

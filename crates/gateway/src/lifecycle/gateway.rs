@@ -16,6 +16,7 @@ use evermoor_core::config::Config;
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::handover::HandoverListener;
+use evermoor_platform::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
@@ -24,7 +25,7 @@ use crate::lifecycle::handover;
 use crate::lifecycle::handover::{HandoverRequest, SuccessorLine};
 use crate::lifecycle::shutdown;
 use crate::lifecycle::takeover;
-use crate::lifecycle::takeover::{CurrentGateway, TakeoverTerms};
+use crate::lifecycle::takeover::{CurrentGateway, TakenOver, TakeoverTerms};
 use crate::server::bind;
 use crate::server::serve_error::ServeError;
 use crate::system::keys;
@@ -37,6 +38,8 @@ pub struct Gateway {
     lock: InstanceLock,
     /// Where another gateway can request a handover; `None` if that cannot be opened.
     handover_listener: Option<HandoverListener>,
+    /// Where stdio shims connect; `None` if they have to use HTTP.
+    shim_socket: Option<LocalListener>,
     assembly: Assembly,
     runtime: RuntimeFile,
     paths: Paths,
@@ -86,8 +89,10 @@ impl Gateway {
         .await?;
         assembly.endpoint.sessions.load();
         let handover_listener = bind::open_handover_listener(&paths);
+        // Shims look for it once the gateway is announced.
+        let shim_socket = bind::open_shim_socket(&paths);
         bind::announce(&paths, &runtime)?;
-        Ok(Self { listener, lock, handover_listener, assembly, runtime, paths, stop })
+        Ok(Self { listener, lock, handover_listener, shim_socket, assembly, runtime, paths, stop })
     }
 
     /// Takes over from the running gateway, or starts alone if there is none. After an error the
@@ -127,9 +132,18 @@ impl Gateway {
             Err(error) => Err(error),
         };
         match moved {
-            Ok((listener, lock, handover_listener)) => {
+            Ok(TakenOver { listener, lock, handover_listener, shim_socket }) => {
                 tracing::info!(from = old.pid, old.version, took = ?began.elapsed(), "taken over");
-                Ok(Self { listener, lock, handover_listener, assembly, runtime, paths, stop })
+                Ok(Self {
+                    listener,
+                    lock,
+                    handover_listener,
+                    shim_socket,
+                    assembly,
+                    runtime,
+                    paths,
+                    stop,
+                })
             }
             Err(error) => {
                 // Let the child processes that were started exit cleanly.
@@ -158,11 +172,11 @@ impl Gateway {
     pub async fn run(mut self) {
         match self.serve().await {
             Some(successor) => {
-                drop((self.handover_listener, self.listener, self.lock));
+                drop((self.handover_listener, self.shim_socket, self.listener, self.lock));
                 shutdown::after_handover(self.assembly, successor, self.stop).await;
             }
             None => {
-                drop((self.handover_listener, self.listener));
+                drop((self.handover_listener, self.shim_socket, self.listener));
                 shutdown::stop(self.assembly, &self.paths).await;
             }
         }
@@ -176,6 +190,7 @@ impl Gateway {
                 () = self.stop.cancelled() => return None,
                 requested = handover::requested(self.handover_listener.as_mut(), &self.listener) => requested,
                 never = self.assembly.connections.accept_from(&self.listener) => match never {},
+                never = self.assembly.shims.accept_from(self.shim_socket.as_ref()) => match never {},
             };
             // A stop at this moment waits until it is clear which gateway serves.
             if let Some(line) = self.give(requested).await {
@@ -209,6 +224,7 @@ impl Gateway {
         }
         self.handover_listener = None;
         self.handover_listener = bind::open_handover_listener(&self.paths);
+        self.shim_socket = bind::open_shim_socket(&self.paths);
         None
     }
 }

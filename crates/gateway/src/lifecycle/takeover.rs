@@ -23,6 +23,7 @@ use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::PreparedFile;
 use evermoor_platform::handover::{HandoverConnection, HandoverListener, HandoverPacket};
+use evermoor_platform::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 
 use crate::VERSION;
@@ -177,13 +178,21 @@ fn announced(paths: &Paths) -> Option<RuntimeFile> {
     serde_json::from_slice(&content).ok()
 }
 
+/// What a gateway has after a takeover.
+pub(crate) struct TakenOver {
+    pub(crate) listener: TcpListener,
+    pub(crate) lock: InstanceLock,
+    pub(crate) handover_listener: Option<HandoverListener>,
+    pub(crate) shim_socket: Option<LocalListener>,
+}
+
 /// Takes over from the running gateway. Until the last step the old one can continue.
 pub(crate) async fn move_in(
     mut running: RunningGateway,
     assembly: &Assembly,
     announcement: PreparedFile,
     paths: &Paths,
-) -> Result<(TcpListener, InstanceLock, Option<HandoverListener>), ServeError> {
+) -> Result<TakenOver, ServeError> {
     let (listener, lock) = running.ask(paths).await.map_err(ServeError::NotTakenOver)?;
     let links = running.ready().await.map_err(ServeError::NotTakenOver)?;
     assembly.control.links.inherit(links);
@@ -192,8 +201,9 @@ pub(crate) async fn move_in(
     assembly.endpoint.sessions.load();
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
     let handover_listener = bind::open_handover_listener(paths);
+    let shim_socket = bind::open_shim_socket(paths);
     running.serving(assembly).await.map_err(ServeError::NotTakenOver)?;
-    Ok((listener, lock, handover_listener))
+    Ok(TakenOver { listener, lock, handover_listener, shim_socket })
 }
 
 /// The gateway that serves at the moment.

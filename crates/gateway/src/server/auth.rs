@@ -27,8 +27,8 @@ use evermoor_core::security::request_access::{
     AccessDenied, AccessRequest, GuessLimiter, bearer, check_origin, same_token,
 };
 
-use crate::editors::Editors;
-use crate::server::listener::unauthenticated::ConnectionState;
+use crate::editors::{Editor, Editors};
+use crate::server::listener::ConnectionState;
 
 /// What requests are checked against.
 pub struct Authenticator {
@@ -67,6 +67,40 @@ impl Authenticator {
         }
     }
 
+    /// The editor that presents this token, or any client if no token is required.
+    pub fn editor(&self, token: Option<&str>) -> Result<Editor, AccessDenied> {
+        if !self.settings.borrow().require_token {
+            return Ok(self.editors.without_token());
+        }
+        let token = token.filter(|token| !token.is_empty()).ok_or(AccessDenied::Token)?;
+        self.editors.by_token(token).ok_or_else(|| self.wrong_token())
+    }
+
+    /// The response to a client that may not enter.
+    pub fn refusal(refusal: AccessDenied) -> Response {
+        refuse(refusal)
+    }
+
+    /// Answers a request of an authenticated editor with `run`. Adds the [`Editor`] to the request,
+    /// limits guesses of session ids, and ends a stream when the token is revoked.
+    pub async fn answer_as<F: Future<Output = Response>>(
+        &self,
+        editor: Editor,
+        mut request: Request,
+        run: impl FnOnce(Request) -> F,
+    ) -> Response {
+        let in_session = request.headers().contains_key(mcp_header::SESSION);
+        request.extensions_mut().insert(editor.clone());
+        let response = run(request).await;
+        if in_session && response.status() == StatusCode::NOT_FOUND {
+            let target = GuessTarget::Session(editor.name);
+            if self.is_over_limit(target, MAX_UNKNOWN_SESSIONS) {
+                return refuse(AccessDenied::TooManySessions);
+            }
+        }
+        until_revoked(response, editor.revoked)
+    }
+
     /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
     fn check_place(&self, request: &Request, own_page: bool) -> Result<(), AccessDenied> {
         check_origin(access_request(request), self.port, own_page)?;
@@ -74,36 +108,21 @@ impl Authenticator {
     }
 }
 
-/// Requires an editor's token. Adds the [`Editor`](crate::editors::Editor) to the request.
+/// Requires an editor's token. Adds the [`Editor`] to the request.
 pub async fn require_editor_token(
     State(authenticator): State<Arc<Authenticator>>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    let editor = match authenticator.check_place(&request, false) {
-        Ok(()) if !authenticator.settings.borrow().require_token => {
-            Ok(authenticator.editors.without_token())
+    let place = authenticator.check_place(&request, false);
+    let token = bearer(access_request(&request)).ok();
+    match place.and_then(|()| authenticator.editor(token)) {
+        Ok(editor) => {
+            mark_authenticated(&request);
+            authenticator.answer_as(editor, request, |request| next.run(request)).await
         }
-        Ok(()) => bearer(access_request(&request)).and_then(|token| {
-            authenticator.editors.by_token(token).ok_or_else(|| authenticator.wrong_token())
-        }),
-        Err(refusal) => Err(refusal),
-    };
-    let editor = match editor {
-        Ok(editor) => editor,
-        Err(refusal) => return refuse(refusal),
-    };
-    mark_authenticated(&request);
-    let in_session = request.headers().contains_key(mcp_header::SESSION);
-    request.extensions_mut().insert(editor.clone());
-    let response = next.run(request).await;
-    if in_session && response.status() == StatusCode::NOT_FOUND {
-        let target = GuessTarget::Session(editor.name);
-        if authenticator.is_over_limit(target, MAX_UNKNOWN_SESSIONS) {
-            return refuse(AccessDenied::TooManySessions);
-        }
+        Err(refusal) => refuse(refusal),
     }
-    until_revoked(response, editor.revoked)
 }
 
 /// Requires the control token, which the tray, the command line and the dashboard have.

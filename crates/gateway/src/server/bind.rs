@@ -12,6 +12,7 @@ use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::PreparedFile;
 use evermoor_platform::handover::{HandoverConnection, HandoverListener};
+use evermoor_platform::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
 use evermoor_platform::startup::service::stored_listener;
@@ -127,5 +128,12 @@ pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> ServeError {
 pub(crate) fn open_handover_listener(paths: &Paths) -> Option<HandoverListener> {
     HandoverListener::open(&paths.handover_file())
         .inspect_err(|error| tracing::warn!(%error, "this gateway cannot be taken over"))
+        .ok()
+}
+
+/// Opens the socket for stdio shims, in place of that of a gateway that was taken over.
+pub(crate) fn open_shim_socket(paths: &Paths) -> Option<LocalListener> {
+    LocalListener::open(&paths.shim_socket())
+        .inspect_err(|error| tracing::debug!(%error, "stdio shims use HTTP"))
         .ok()
 }

@@ -1,6 +1,7 @@
-//! The HTTP server: accepts connections, authenticates requests and routes them.
+//! The server: accepts connections, authenticates requests and routes them.
 //!
 //! - [`listener`]: accepts connections and enforces their limits
+//! - [`shim_socket`]: accepts stdio shims on their private socket
 //! - [`auth`]: checks Host, Origin and token; `routes`: the routes for editors
 //! - [`control`]: the control API for the tray, the dashboard and the command line
 //! - [`dashboard`]: the dashboard's files
@@ -18,3 +19,4 @@ pub mod doctor;
 pub mod listener;
 pub(crate) mod routes;
 pub(crate) mod serve_error;
+pub mod shim_socket;

@@ -18,12 +18,9 @@ use crate::server::control::ControlApi;
 use crate::server::dashboard;
 use crate::system::redaction;
 
-pub(crate) fn app(
-    authenticator: &Arc<Authenticator>,
-    endpoint: Arc<McpEndpoint>,
-    control: Arc<ControlApi>,
-) -> Router {
-    let editors = Router::new()
+/// The routes for editors, without authentication.
+pub(crate) fn editors(endpoint: Arc<McpEndpoint>) -> Router {
+    Router::new()
         .route("/mcp", streamable())
         .route("/mcp/{upstream}", streamable())
         .route("/sse", get(sse::open).fallback(dispatch::method_not_allowed))
@@ -31,11 +28,19 @@ pub(crate) fn app(
         .route("/messages", post(sse::post).fallback(dispatch::method_not_allowed))
         .route("/messages/{upstream}", post(sse::post).fallback(dispatch::method_not_allowed))
         .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
-        .layer(middleware::from_fn_with_state(
-            Arc::clone(authenticator),
-            auth::require_editor_token,
-        ))
-        .with_state(endpoint);
+        .with_state(endpoint)
+}
+
+/// All routes. `editors` are those for editors.
+pub(crate) fn app(
+    authenticator: &Arc<Authenticator>,
+    editors: Router,
+    control: Arc<ControlApi>,
+) -> Router {
+    let editors = editors.layer(middleware::from_fn_with_state(
+        Arc::clone(authenticator),
+        auth::require_editor_token,
+    ));
     let tools = control::routes()
         .layer(middleware::from_fn(redaction::answers))
         .layer(middleware::from_fn_with_state(

@@ -29,6 +29,19 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
+/// Checks that a folder is not a link, belongs to this user and is closed to other users.
+#[cfg(unix)]
+pub(crate) fn check_private_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = fs::symlink_metadata(folder)?;
+    let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    if ours && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let why = format!("other users can enter {}", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
 /// Writes a file that only its owner may read.
 pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     prepare_private(path, content)?.put()

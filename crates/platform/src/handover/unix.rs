@@ -46,7 +46,7 @@ impl HandoverListener {
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         crate::fs::private::private_folder(folder)?;
-        check_folder(folder)?;
+        crate::fs::private::check_private_folder(folder)?;
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -84,17 +84,6 @@ fn accept(stream: UnixStream) -> io::Result<HandoverConnection> {
     }
     let (receiver, sender) = stream.into_split();
     Ok(HandoverConnection { sender: HandoverSender(sender), receiver: HandoverReceiver(receiver) })
-}
-
-/// Checks that the folder is not a link, belongs to this user and is closed to other users.
-fn check_folder(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
-    let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-    if ours && found.mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    let why = format!("other users can enter {}", folder.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 impl HandoverSender {

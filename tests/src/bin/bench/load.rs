@@ -1,5 +1,6 @@
 //! Many sessions and many concurrent calls: what they cost, and whether every call is answered.
 
+use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::wire::{Wire, request};
 use evermoor_tests::fakes::upstream::Upstream;
@@ -9,17 +10,18 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::latency::throughput;
 use crate::say;
 
 const SESSIONS: usize = 1_000;
-const CALLS: usize = 100_000;
 const AT_ONCE: usize = 10_000;
 
-pub(crate) async fn measure(upstream: &Upstream, gateway: &Gateway) {
-    sessions(gateway).await;
-    calls(upstream, gateway).await;
-    at_once(upstream, gateway).await;
+pub(crate) async fn measure() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("bench").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("bench").await;
+    sessions(&gateway).await;
+    at_once(&upstream, &gateway).await;
 }
 
 fn memory(gateway: &Gateway) -> u64 {
@@ -40,18 +42,6 @@ async fn sessions(gateway: &Gateway) {
         editors.push(gateway.editor("/mcp/bench").await);
     }
     say(&format!("a session with a connection   {:>6} bytes", each(memory(gateway), idle)));
-}
-
-async fn calls(upstream: &Upstream, gateway: &Gateway) {
-    let processes = [("gateway", gateway.process.pid()), ("its upstream", upstream.pid())];
-    let before = processes.map(|(_, pid)| measure::busy(pid).unwrap_or_default());
-    throughput(&gateway.origin, "/mcp/bench", &gateway.token(), 16, CALLS).await;
-    for ((name, pid), before) in processes.into_iter().zip(before) {
-        let used = measure::busy(pid).unwrap_or_default().saturating_sub(before);
-        let share = used.as_secs_f64() * 1e3 * 10_000.0 / CALLS as f64;
-        say(&format!("10 000 calls cost {name:<12} {share:>6.0} ms of a processor"));
-    }
-    say(&format!("gateway after {CALLS} calls    {} KiB", memory(gateway)));
 }
 
 /// The largest possible number of concurrent calls, each over its own connection.

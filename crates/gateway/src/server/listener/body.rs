@@ -12,7 +12,7 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::ConnectionLimits;
-use super::unauthenticated::ConnectionState;
+use super::state::{ConnectionState, RequestProgress};
 
 /// The body of a request.
 pub(super) struct RequestBody<B: HttpBody = Incoming> {
@@ -81,7 +81,8 @@ where
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Pending if this.poll_slow(context) => {
-                this.state.set_too_slow();
+                this.whole = true;
+                this.state.set_progress(RequestProgress::TooSlow);
                 Poll::Ready(Some(Err(TooSlow.into())))
             }
             Poll::Pending => Poll::Pending,
@@ -100,7 +101,7 @@ where
 impl<B: HttpBody> Drop for RequestBody<B> {
     fn drop(&mut self) {
         if !self.whole && !self.body.is_end_stream() {
-            self.state.set_unread();
+            self.state.set_progress(RequestProgress::Unread);
         }
     }
 }

@@ -20,7 +20,7 @@ use evermoor_core::failure::{Code, Failure};
 
 use super::body::{RequestBody, ResponseBody};
 use super::socket::Socket;
-use super::unauthenticated::ConnectionState;
+use super::state::{ConnectionState, RequestProgress};
 use super::{ConnectionLimits, ConnectionShutdown};
 
 /// An idle connection that is handed to another gateway.
@@ -53,32 +53,29 @@ where
         .max_header_size(limits.head_bytes)
         .max_headers(limits.headers)
         .serve_connection(TokioIo::new(socket), service);
-    // How many requests had started when the handoff began, if it did.
-    let (ended, handing_off) = tokio::select! {
+    let ended = tokio::select! {
         biased;
         () = ending.stop.cancelled() => {
             std::pin::Pin::new(&mut serving).graceful_shutdown();
-            ((&mut serving).await, None)
+            (&mut serving).await
         }
-        ended = &mut serving => (ended, None),
-        () = state.evicted() => (Ok(()), None),
+        ended = &mut serving => ended,
         () = idle(&ending, &state) => {
-            let requests = state.requests_started();
             state.begin_handoff();
             std::pin::Pin::new(&mut serving).graceful_shutdown();
-            ((&mut serving).await, Some(requests))
+            (&mut serving).await
         }
     };
-    state.closed();
     if let Err(error) = &ended {
         tracing::debug!(%error, "a connection failed");
     }
-    let requests = handing_off?;
+    // A request that started in this very moment was answered with `Connection: close`.
+    if !state.is_handing_off() {
+        return None;
+    }
     let parts = serving.into_parts();
     let mut socket = parts.io.into_inner();
-    let reusable = ended.is_ok() && !socket.is_over() && state.is_reusable();
-    // A request that started in this very moment was answered with `Connection: close`.
-    if requests == state.requests_started() && reusable {
+    if ended.is_ok() && !socket.is_over() {
         let (stream, rest) = socket.into_parts();
         let read = [&parts.read_buf[..], &rest[..]].concat().into();
         return Some(DetachedConnection { stream, known: state.is_authenticated(), read });
@@ -104,7 +101,7 @@ async fn answer(
     let mut last = is_last(request.version(), request.headers());
     let response = match refusal(&request, limits) {
         Some(refusal) => {
-            state.set_unread();
+            state.set_progress(RequestProgress::Unread);
             refusal
         }
         None => {
@@ -116,7 +113,9 @@ async fn answer(
         }
     };
     last |= is_last(response.version(), response.headers());
-    state.set_last(last);
+    if last {
+        state.set_last();
+    }
     Ok(response.map(|body| ResponseBody::new(body, state)))
 }
 

@@ -4,16 +4,16 @@
 //! One loop accepts. Each connection is a task: hyper reads requests from a
 //! [`Socket`](socket::Socket) that watches the bytes, and passes them to the routes. A connection
 //! is unauthenticated until it has presented a valid token; then `auth` calls
-//! [`ConnectionState::set_authenticated`]. There may be only a few unauthenticated connections, and
-//! they may not be idle. An authenticated connection may be idle for any time, because a client
-//! that finds it closed could lose its next call. When the process has no file descriptors left,
-//! the loop pauses instead of spinning, and existing connections are not affected.
+//! [`ConnectionState::set_authenticated`]. A semaphore limits the unauthenticated connections, and the
+//! time for a head limits how long each may wait. An authenticated connection may be idle for any
+//! time, because a client that finds it closed could lose its next call. When the process has no file
+//! descriptors left, the loop pauses instead of spinning, and existing connections are not affected.
 //!
 //! When another gateway takes over, every connection is handed to it as soon as it is idle. Closing
 //! it instead could lose a request that the client has already started to send.
 //!
 //! # Layout
-//! - [`unauthenticated`]: the state of a connection, and the limits without a token
+//! - `state`: the state of a connection
 //! - `connection`: one connection, from its first request to its end
 //! - `socket`: its bytes; `body`: the bodies of requests and responses
 
@@ -22,9 +22,9 @@ mod connection;
 #[cfg(test)]
 mod handover_tests;
 mod socket;
+mod state;
 #[cfg(test)]
 mod tests;
-pub mod unauthenticated;
 
 use std::convert::Infallible;
 use std::io;
@@ -34,25 +34,22 @@ use std::time::Duration;
 use axum::Router;
 use bytes::Bytes;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::{DetachedConnection, connection};
-use unauthenticated::{ConnectionState, UnauthenticatedConnections};
+pub use state::ConnectionState;
 
 use crate::mcp::handover_queue::HandoverItem;
 
 /// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Unauthenticated connections: new ones, and those older than `grace`.
-    pub max_new: usize,
+    /// How many connections may be unauthenticated at a time.
     pub max_unauthenticated: usize,
-    /// How long a connection is new.
-    pub grace: Duration,
-    /// How long the head of a request may take.
+    /// How long the head of a request may take, and how long a connection may stay without a token.
     pub head: Duration,
     /// How many bytes of a body must arrive per second, on average over the window.
     pub min_body_rate: usize,
@@ -72,10 +69,8 @@ pub struct ConnectionLimits {
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            max_new: 1024,
-            max_unauthenticated: 64,
+            max_unauthenticated: 1024,
             // Long enough for a client on a busy machine.
-            grace: Duration::from_secs(10),
             head: Duration::from_secs(10),
             min_body_rate: 100,
             body_rate_window: Duration::from_secs(30),
@@ -103,7 +98,8 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Connections {
     app: Router,
     limits: ConnectionLimits,
-    unauthenticated: Arc<UnauthenticatedConnections>,
+    /// The places for unauthenticated connections.
+    unauthenticated: Arc<Semaphore>,
     connections: TaskTracker,
     ending: ConnectionShutdown,
 }
@@ -123,7 +119,7 @@ impl Connections {
         Self {
             app,
             limits,
-            unauthenticated: UnauthenticatedConnections::new(limits),
+            unauthenticated: Arc::new(Semaphore::new(limits.max_unauthenticated)),
             connections: TaskTracker::new(),
             ending,
         }
@@ -133,19 +129,20 @@ impl Connections {
     /// backlog.
     pub async fn accept_from(&self, listener: &TcpListener) -> Infallible {
         loop {
-            self.unauthenticated.wait_for_capacity().await;
-            let stream = accept(listener, &self.unauthenticated).await;
-            self.serve(stream, self.unauthenticated.add(), Bytes::new());
+            let place = Arc::clone(&self.unauthenticated).acquire_owned().await;
+            let stream = accept(listener).await;
+            self.serve(stream, place.ok(), Bytes::new());
         }
     }
 
-    /// Continues a connection of another gateway. `read` is what that gateway already read from it.
+    /// Continues a connection of another gateway. `read` is what that gateway already read from it. An
+    /// unauthenticated one is closed if there is no place for it.
     pub fn adopt(&self, stream: TcpStream, known: bool, read: Bytes) {
-        let state = self.unauthenticated.add();
-        if known {
-            state.set_authenticated();
+        match Arc::clone(&self.unauthenticated).try_acquire_owned() {
+            _ if known => self.serve(stream, None, read),
+            Ok(place) => self.serve(stream, Some(place), read),
+            Err(_) => {}
         }
-        self.serve(stream, state, read);
     }
 
     /// The token that ends all connections.
@@ -163,7 +160,8 @@ impl Connections {
         self.connections.is_empty()
     }
 
-    fn serve(&self, stream: TcpStream, state: Arc<ConnectionState>, read: Bytes) {
+    fn serve(&self, stream: TcpStream, place: Option<OwnedSemaphorePermit>, read: Bytes) {
+        let state = Arc::new(ConnectionState::new(place));
         // Responses are small and should not wait for more data.
         let _ = stream.set_nodelay(true);
         let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
@@ -179,7 +177,7 @@ impl Connections {
     }
 }
 
-async fn accept(listener: &TcpListener, unauthenticated: &UnauthenticatedConnections) -> TcpStream {
+async fn accept(listener: &TcpListener) -> TcpStream {
     let mut failing = false;
     loop {
         match listener.accept().await {
@@ -190,7 +188,6 @@ async fn accept(listener: &TcpListener, unauthenticated: &UnauthenticatedConnect
                     tracing::warn!(%error, "cannot accept connections");
                 }
                 failing = true;
-                unauthenticated.make_room();
                 sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }

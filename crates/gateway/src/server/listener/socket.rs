@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use evermoor_core::security::request_smuggling::HeadInspector;
 
 use super::ConnectionLimits;
-use super::unauthenticated::ConnectionState;
+use super::state::ConnectionState;
 
 /// A stream to a client.
 pub(super) struct Socket<S> {
@@ -87,7 +87,6 @@ impl<S> Socket<S> {
     }
 
     fn on_read(&mut self, bytes: &mut [u8]) {
-        self.state.set_silent(false);
         let Some(last) = bytes.last() else {
             return;
         };
@@ -99,25 +98,28 @@ impl<S> Socket<S> {
         self.last = last;
     }
 
+    /// Starts the time for the next head. Without a token, it began with the connection, so that nobody
+    /// keeps a place among the unauthenticated connections with requests that need no token.
     fn await_head(&mut self) {
-        let due = Instant::now() + self.limits.head;
+        let began = if self.state.is_authenticated() { Instant::now() } else { self.state.opened };
+        let due = began + self.limits.head;
         self.head_due.get_or_insert_with(|| Box::pin(sleep_until(due)));
     }
 
     /// Whether the head is overdue.
     fn poll_overdue(&mut self, context: &mut Context<'_>) -> bool {
-        self.state.set_silent(true);
         if !self.state.is_authenticated() {
             self.await_head();
         }
-        let over = is_over(&mut self.head_due, context);
-        if over && self.state.is_busy() {
-            // Nothing polls again when the request ends, so restart the timer for the next head
-            // now.
-            self.head_due = None;
-            return self.poll_overdue(context);
+        if !is_over(&mut self.head_due, context) {
+            return false;
         }
-        over
+        if !self.state.is_busy() {
+            return true;
+        }
+        // Nothing polls again when the request ends, so restart the timer for the next head now.
+        self.head_due = Some(Box::pin(sleep_until(Instant::now() + self.limits.head)));
+        is_over(&mut self.head_due, context)
     }
 
     /// Whether the client has read nothing for too long.

@@ -1,0 +1,329 @@
+//! The private stream between the shim and a gateway, over a socket of the same user.
+//!
+//! # Theory of operation
+//! One task writes frames, one reads them ([`shim_frames`](evermoor_core::protocol::shim_frames)).
+//! A request is in the table of open requests until its response is complete. When the connection
+//! breaks, a request of which no whole frame was written was not sent, because the gateway handles
+//! only whole frames; any other one may have run. After a GoAway, the gateway answers what it has taken
+//! and the rest was not sent.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::protocol::shim_frames::{
+    Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
+};
+use evermoor_platform::local_socket;
+use evermoor_platform::local_socket::{LocalReader, LocalWriter};
+
+use crate::http::{HttpError, HttpResponse, ResponseBody};
+
+/// A connection to the gateway that carries many requests.
+#[derive(Clone)]
+pub(crate) struct GatewayStream {
+    requests: Arc<OpenRequests>,
+    outgoing: mpsc::Sender<OutgoingFrame>,
+}
+
+/// The requests that are not answered yet.
+struct OpenRequests(Mutex<RequestTable>);
+
+struct RequestTable {
+    /// Whether the gateway takes more requests on this connection.
+    is_open: bool,
+    /// The number of the last request.
+    last: u32,
+    requests: HashMap<u32, OpenRequest>,
+}
+
+struct OpenRequest {
+    sent: bool,
+    events: mpsc::Sender<RequestEvent>,
+}
+
+/// What happens to a request.
+enum RequestEvent {
+    Frame(Frame),
+    Failed(HttpError),
+}
+
+/// How long the gateway may take to check the token.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
+/// The largest response or event.
+const MAX_FRAME: usize = 256 << 20;
+const QUEUE: usize = 64;
+/// How many frames of one response may wait until they are used.
+const RESPONSE_QUEUE: usize = 16;
+
+impl GatewayStream {
+    /// Connects to the socket at `path` and presents the token.
+    pub(crate) async fn connect(
+        path: &Path,
+        hello: &Hello,
+        tasks: &TaskTracker,
+    ) -> io::Result<Self> {
+        let (reader, mut writer) = local_socket::connect(path).await?;
+        let hello = serde_json::to_vec(hello).map_err(io::Error::other)?;
+        let first = [&prefix(FrameKind::Hello, 0, hello.len())[..], &hello].concat();
+        let mut frames = FrameReader { reader, decoder: FrameDecoder::new(MAX_FRAME) };
+        let welcome = async {
+            writer.write_all(&first).await?;
+            frames.next().await
+        };
+        match timeout(HELLO_TIMEOUT, welcome).await.map_err(io::Error::other)?? {
+            Some(frame) if frame.kind == FrameKind::Welcome => {}
+            Some(_) | None => return Err(io::ErrorKind::PermissionDenied.into()),
+        }
+        let table = RequestTable { is_open: true, last: 0, requests: HashMap::new() };
+        let requests = Arc::new(OpenRequests(Mutex::new(table)));
+        let (outgoing, queued) = mpsc::channel(QUEUE);
+        tasks.spawn(write_frames(Arc::clone(&requests), queued, writer));
+        tasks.spawn(read_frames(Arc::clone(&requests), frames));
+        Ok(Self { requests, outgoing })
+    }
+
+    /// Whether it still takes requests.
+    pub(crate) fn is_open(&self) -> bool {
+        self.requests.0.lock().is_open
+    }
+
+    /// Sends a request and waits for the start of its response.
+    pub(crate) async fn send(
+        &self,
+        method: &Method,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> Result<HttpResponse, HttpError> {
+        let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
+        let headers = headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)));
+        let head = MessageHead { status: 0, headers: headers.collect() }.to_bytes();
+        let kind = if method == Method::GET { FrameKind::Get } else { FrameKind::Post };
+        let Some((number, mut response)) = self.requests.begin() else {
+            return Err(HttpError::NotSent("the gateway stops".into()));
+        };
+        // Cancels the request when the caller no longer waits for it.
+        let guard = RequestGuard { stream: self.clone(), number };
+        // If the connection has just closed, the request fails.
+        let _ = self.outgoing.send(OutgoingFrame::new(kind, number, &head, body)).await;
+        match response.recv().await {
+            Some(RequestEvent::Frame(frame)) => {
+                let kind = frame.kind;
+                let (head, body) = MessageHead::split(frame.payload)
+                    .map_err(|error| HttpError::Broken(error.to_string()))?;
+                let body = match kind == FrameKind::Whole {
+                    true => ResponseBody::Whole(body),
+                    false => ResponseBody::Frames(FrameBody { events: response, _guard: guard }),
+                };
+                http_response(&head, body)
+            }
+            Some(RequestEvent::Failed(error)) => Err(error),
+            None => Err(HttpError::Broken("the connection closed".into())),
+        }
+    }
+}
+
+fn http_response(head: &MessageHead, body: ResponseBody) -> Result<HttpResponse, HttpError> {
+    let invalid = |_| HttpError::Broken("the gateway sent an invalid status".into());
+    let status = StatusCode::from_u16(head.status).map_err(invalid)?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in &head.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(HttpResponse::new(status, headers, body))
+}
+
+/// The rest of a response that arrives in several frames.
+pub(crate) struct FrameBody {
+    events: mpsc::Receiver<RequestEvent>,
+    _guard: RequestGuard,
+}
+
+impl FrameBody {
+    /// The next part; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, HttpError>> {
+        match self.events.recv().await {
+            Some(RequestEvent::Frame(frame)) if frame.kind == FrameKind::Data => {
+                Some(Ok(frame.payload))
+            }
+            Some(RequestEvent::Frame(frame)) if frame.kind == FrameKind::End => None,
+            Some(RequestEvent::Frame(_)) => {
+                Some(Err(HttpError::Broken("the response broke off".into())))
+            }
+            Some(RequestEvent::Failed(error)) => Some(Err(error)),
+            None => Some(Err(HttpError::Broken("the connection closed".into()))),
+        }
+    }
+}
+
+/// Cancels a request on drop, unless it has ended.
+struct RequestGuard {
+    stream: GatewayStream,
+    number: u32,
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let request = self.stream.requests.remove(self.number);
+        if request.is_some_and(|request| request.sent) {
+            let cancel = OutgoingFrame::new(FrameKind::Cancel, self.number, &[], Bytes::new());
+            // If the queue is full, the gateway answers a request that nobody waits for.
+            let _ = self.stream.outgoing.try_send(cancel);
+        }
+    }
+}
+
+impl OpenRequests {
+    /// Adds a request, unless the gateway takes no more.
+    fn begin(&self) -> Option<(u32, mpsc::Receiver<RequestEvent>)> {
+        let mut table = self.0.lock();
+        if !table.is_open {
+            return None;
+        }
+        table.last += 1;
+        let (number, (events, response)) = (table.last, mpsc::channel(RESPONSE_QUEUE));
+        table.requests.insert(number, OpenRequest { sent: false, events });
+        Some((number, response))
+    }
+
+    /// Notes whether a request was sent. Returns whether anybody still waits for it.
+    fn set_sent(&self, number: u32, sent: bool) -> bool {
+        let mut table = self.0.lock();
+        table.requests.get_mut(&number).map(|request| request.sent = sent).is_some()
+    }
+
+    /// Where the frames of a response go.
+    fn events(&self, number: u32) -> Option<mpsc::Sender<RequestEvent>> {
+        self.0.lock().requests.get(&number).map(|request| request.events.clone())
+    }
+
+    fn remove(&self, number: u32) -> Option<OpenRequest> {
+        self.0.lock().requests.remove(&number)
+    }
+
+    /// The gateway takes no requests after `last`.
+    fn go_away(&self, last: u32) {
+        let mut table = self.0.lock();
+        table.is_open = false;
+        for (_, mut request) in table.requests.extract_if(|number, _| *number > last) {
+            request.sent = false;
+            request.fail("the gateway stops");
+        }
+    }
+
+    /// The connection is gone.
+    fn close(&self, why: &str) {
+        let mut table = self.0.lock();
+        table.is_open = false;
+        table.requests.drain().for_each(|(_, request)| request.fail(why));
+    }
+}
+
+impl OpenRequest {
+    fn fail(self, why: &str) {
+        let error = match self.sent {
+            true => HttpError::Broken(why.to_owned()),
+            false => HttpError::NotSent(why.to_owned()),
+        };
+        // If the queue is full, the end of the channel says the same.
+        let _ = self.events.try_send(RequestEvent::Failed(error));
+    }
+}
+
+/// A frame to write. The body is not copied.
+struct OutgoingFrame {
+    kind: FrameKind,
+    number: u32,
+    start: Bytes,
+    body: Bytes,
+}
+
+impl OutgoingFrame {
+    fn new(kind: FrameKind, number: u32, head: &[u8], body: Bytes) -> Self {
+        let prefix = prefix(kind, number, head.len() + body.len());
+        Self { kind, number, start: [&prefix[..], head].concat().into(), body }
+    }
+}
+
+async fn write_frames(
+    requests: Arc<OpenRequests>,
+    mut queued: mpsc::Receiver<OutgoingFrame>,
+    mut writer: LocalWriter,
+) {
+    while let Some(OutgoingFrame { kind, number, start, body }) = queued.recv().await {
+        if kind != FrameKind::Cancel && !requests.set_sent(number, true) {
+            continue;
+        }
+        if let Err(error) = writer.write_all_buf(&mut start.chain(body)).await {
+            // The gateway does not handle part of a frame.
+            requests.set_sent(number, false);
+            return requests.close(&error.to_string());
+        }
+    }
+}
+
+async fn read_frames(requests: Arc<OpenRequests>, mut frames: FrameReader) {
+    let why = loop {
+        let frame = match frames.next().await {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break "the gateway closed the connection".to_owned(),
+            Err(error) => break error.to_string(),
+        };
+        let number = frame.number;
+        let events = match frame.kind {
+            FrameKind::GoAway => {
+                requests.go_away(number);
+                continue;
+            }
+            FrameKind::Head | FrameKind::Data => requests.events(number),
+            FrameKind::Whole | FrameKind::End | FrameKind::Broken => {
+                requests.remove(number).map(|request| request.events)
+            }
+            FrameKind::Hello
+            | FrameKind::Welcome
+            | FrameKind::Refused
+            | FrameKind::Post
+            | FrameKind::Get
+            | FrameKind::Cancel
+            | FrameKind::Unknown => None,
+        };
+        if let Some(events) = events {
+            // This fails only if nobody waits for the response any more.
+            let _ = events.send(RequestEvent::Frame(frame)).await;
+        }
+    };
+    requests.close(&why);
+}
+
+struct FrameReader {
+    reader: LocalReader,
+    decoder: FrameDecoder,
+}
+
+impl FrameReader {
+    /// The next frame; `None` at the end.
+    async fn next(&mut self) -> io::Result<Option<Frame>> {
+        loop {
+            if let Some(frame) = self.decoder.decode().map_err(io::Error::other)? {
+                return Ok(Some(frame));
+            }
+            if self.reader.read_buf(self.decoder.space()).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Accepts stdio shims on their private socket.
+//!
+//! # Theory of operation
+//! A shim connects, presents its editor's token, and then sends its editor's messages as frames
+//! ([`shim_frames`](evermoor_core::protocol::shim_frames)). Each becomes an HTTP request to the routes
+//! for editors, as if `auth` had just let it in, so everything after authentication is the same as
+//! over HTTP. Each request is a task; one task per connection writes.
+//!
+//! A connection ends like one over HTTP: requests whose client is gone are dropped, and calls of a
+//! session continue without it. When this gateway stops, another one takes over, or the token is
+//! revoked, the connection takes no more requests, tells the shim which was the last one, and closes
+//! when all of them are answered. The shim connects again, to whoever listens then.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::{Buf as _, Bytes};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service as _;
+
+use evermoor_core::protocol::mcp::header as mcp_header;
+use evermoor_core::protocol::shim_frames::{
+    Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
+};
+use evermoor_platform::local_socket::{LocalListener, LocalReader, LocalWriter};
+
+use crate::editors::Editor;
+use crate::mcp::endpoint::MAX_REQUEST_BYTES;
+use crate::server::auth::Authenticator;
+
+/// All connections of shims.
+pub struct ShimConnections {
+    /// The routes for editors, without authentication.
+    routes: Router,
+    authenticator: Arc<Authenticator>,
+    /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
+    moved: CancellationToken,
+    connections: TaskTracker,
+}
+
+/// How long a shim may take to present its token.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a shim may read nothing of a frame.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait after an error of the socket.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// The largest head of a request.
+const MAX_HEAD: usize = 64 << 10;
+/// How many frames may wait to be written.
+const WRITE_QUEUE: usize = 16;
+/// The headers of a response that a shim needs.
+const RESPONSE_HEADERS: [HeaderName; 2] =
+    [header::CONTENT_TYPE, HeaderName::from_static(mcp_header::SESSION)];
+
+impl ShimConnections {
+    pub fn new(
+        routes: Router,
+        authenticator: Arc<Authenticator>,
+        moved: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self { routes, authenticator, moved, connections: TaskTracker::new() })
+    }
+
+    /// Accepts shims forever, or waits forever if there is no socket. Cancel safe.
+    pub async fn accept_from(self: &Arc<Self>, listener: Option<&LocalListener>) -> Infallible {
+        let Some(listener) = listener else { return std::future::pending().await };
+        loop {
+            match listener.accept().await {
+                Ok((reader, writer)) => {
+                    self.connections.spawn(Arc::clone(self).serve(reader, writer));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a shim");
+                    sleep(RETRY_INTERVAL).await;
+                }
+            }
+        }
+    }
+
+    /// Waits until every connection has closed.
+    pub async fn all_closed(&self) {
+        self.connections.close();
+        self.connections.wait().await;
+    }
+
+    async fn serve(self: Arc<Self>, reader: LocalReader, writer: LocalWriter) {
+        let frames =
+            FrameReader { reader, decoder: FrameDecoder::new(MAX_REQUEST_BYTES + MAX_HEAD) };
+        let (outgoing, queued) = mpsc::channel(WRITE_QUEUE);
+        let writing = write_frames(queued, writer);
+        let serving = async {
+            if let Err(error) = self.converse(frames, outgoing).await {
+                tracing::debug!(%error, "a connection of a shim failed");
+            }
+        };
+        tokio::join!(serving, writing);
+    }
+
+    async fn converse(
+        &self,
+        mut frames: FrameReader,
+        outgoing: mpsc::Sender<OutgoingFrame>,
+    ) -> io::Result<()> {
+        let Ok(hello) = timeout(HELLO_TIMEOUT, frames.next()).await else { return Ok(()) };
+        let Some(requests) = self.admit(hello?, &outgoing).await else { return Ok(()) };
+        let mut connection = ShimConnection {
+            requests,
+            outgoing,
+            calls: TaskTracker::new(),
+            open: HashMap::new(),
+            closed: CancellationToken::new(),
+            last: 0,
+        };
+        // Drops the open requests when the shim goes away.
+        let _closed = connection.closed.clone().drop_guard();
+        let revoked = connection.requests.editor.revoked.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.moved.cancelled() => break,
+                () = revoked.cancelled() => break,
+                frame = frames.next() => match frame? {
+                    Some(frame) => connection.receive(frame),
+                    None => return Ok(()),
+                },
+            }
+        }
+        connection.go_away(frames).await
+    }
+
+    /// Checks the token. Returns how to make requests for the editor.
+    async fn admit(
+        &self,
+        hello: Option<Frame>,
+        outgoing: &mpsc::Sender<OutgoingFrame>,
+    ) -> Option<ShimRequests> {
+        let hello = hello.filter(|frame| frame.kind == FrameKind::Hello)?;
+        let hello: Hello = serde_json::from_slice(&hello.payload).ok()?;
+        let path: Uri = hello.path.parse().ok()?;
+        let agent = HeaderValue::from_str(&hello.agent).ok()?;
+        let (kind, payload, editor) = match self.authenticator.editor(Some(&hello.token)) {
+            Ok(editor) => (FrameKind::Welcome, Vec::new(), Some(editor)),
+            Err(refusal) => {
+                let status = Authenticator::refusal(refusal).status().as_u16();
+                (FrameKind::Refused, status.to_le_bytes().to_vec(), None)
+            }
+        };
+        // This fails only if the shim is gone.
+        let _ = outgoing.send(OutgoingFrame::new(kind, 0, payload, Bytes::new())).await;
+        let headers = HeaderMap::from_iter([
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
+            (header::USER_AGENT, agent),
+        ]);
+        let (routes, authenticator) = (self.routes.clone(), Arc::clone(&self.authenticator));
+        editor.map(|editor| ShimRequests { routes, authenticator, editor, path, headers })
+    }
+}
+
+/// One authenticated connection.
+struct ShimConnection {
+    requests: ShimRequests,
+    outgoing: mpsc::Sender<OutgoingFrame>,
+    calls: TaskTracker,
+    /// The requests that may be open, and how to drop each.
+    open: HashMap<u32, CancellationToken>,
+    closed: CancellationToken,
+    /// The last request that was taken.
+    last: u32,
+}
+
+impl ShimConnection {
+    fn receive(&mut self, frame: Frame) {
+        let method = match frame.kind {
+            FrameKind::Post => Method::POST,
+            FrameKind::Get => Method::GET,
+            FrameKind::Cancel => return self.cancel(frame.number),
+            FrameKind::Hello
+            | FrameKind::Welcome
+            | FrameKind::Refused
+            | FrameKind::Head
+            | FrameKind::Data
+            | FrameKind::End
+            | FrameKind::Broken
+            | FrameKind::Whole
+            | FrameKind::GoAway
+            | FrameKind::Unknown => return,
+        };
+        self.last = frame.number;
+        self.open.retain(|_, call| !call.is_cancelled());
+        let call = self.closed.child_token();
+        self.open.insert(frame.number, call.clone());
+        let (requests, outgoing) = (self.requests.clone(), self.outgoing.clone());
+        self.calls.spawn(async move {
+            let answering = requests.answer(method, frame, outgoing);
+            call.run_until_cancelled(answering).await;
+            call.cancel();
+        });
+    }
+
+    fn cancel(&mut self, number: u32) {
+        if let Some(call) = self.open.remove(&number) {
+            call.cancel();
+        }
+    }
+
+    /// Takes no more requests, and waits until those taken are answered.
+    async fn go_away(mut self, mut frames: FrameReader) -> io::Result<()> {
+        let frame = OutgoingFrame::new(FrameKind::GoAway, self.last, Vec::new(), Bytes::new());
+        let _ = self.outgoing.send(frame).await;
+        self.calls.close();
+        loop {
+            tokio::select! {
+                () = self.calls.wait() => return Ok(()),
+                frame = frames.next() => match frame? {
+                    Some(frame) if frame.kind == FrameKind::Cancel => self.cancel(frame.number),
+                    Some(_) => {}
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+}
+
+/// What every request of a connection has in common.
+#[derive(Clone)]
+struct ShimRequests {
+    routes: Router,
+    authenticator: Arc<Authenticator>,
+    editor: Editor,
+    path: Uri,
+    headers: HeaderMap,
+}
+
+impl ShimRequests {
+    /// Answers one request. Returns early if the shim is gone.
+    async fn answer(self, method: Method, frame: Frame, outgoing: mpsc::Sender<OutgoingFrame>) {
+        let (number, Ok((head, body))) = (frame.number, MessageHead::split(frame.payload)) else {
+            return;
+        };
+        let mut request = Request::new(Body::from(body));
+        (*request.method_mut(), *request.uri_mut()) = (method, self.path);
+        *request.headers_mut() = self.headers;
+        for (name, value) in &head.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                request.headers_mut().insert(name, value);
+            }
+        }
+        let mut routes = self.routes;
+        let run = |request| async move {
+            let Ok(response) = routes.call(request).await;
+            response
+        };
+        let response = self.authenticator.answer_as(self.editor, request, run).await;
+        let (head, body) = response.into_parts();
+        let shown = |name: &HeaderName| {
+            let value = head.headers.get(name)?.to_str().ok()?;
+            Some((name.as_str().to_owned(), value.to_owned()))
+        };
+        let headers = RESPONSE_HEADERS.iter().filter_map(shown).collect();
+        let head = MessageHead { status: head.status.as_u16(), headers }.to_bytes();
+        // A failed send means that the shim is gone.
+        let _ = send_response(number, head, body, &outgoing).await;
+    }
+}
+
+type Sent = Result<(), mpsc::error::SendError<OutgoingFrame>>;
+
+async fn send_response(
+    number: u32,
+    head: Vec<u8>,
+    mut body: Body,
+    outgoing: &mpsc::Sender<OutgoingFrame>,
+) -> Sent {
+    let bare = |kind| OutgoingFrame::new(kind, number, Vec::new(), Bytes::new());
+    if body.size_hint().exact().is_some() {
+        return match body.collect().await {
+            Ok(body) => {
+                let body = body.to_bytes();
+                outgoing.send(OutgoingFrame::new(FrameKind::Whole, number, head, body)).await
+            }
+            Err(_) => outgoing.send(bare(FrameKind::Broken)).await,
+        };
+    }
+    outgoing.send(OutgoingFrame::new(FrameKind::Head, number, head, Bytes::new())).await?;
+    while let Some(part) = body.frame().await {
+        let Ok(part) = part else { return outgoing.send(bare(FrameKind::Broken)).await };
+        if let Ok(data) = part.into_data() {
+            outgoing.send(OutgoingFrame::new(FrameKind::Data, number, Vec::new(), data)).await?;
+        }
+    }
+    outgoing.send(bare(FrameKind::End)).await
+}
+
+/// A frame to write: the prefix and the start of the payload, and the rest of it, which is not copied.
+struct OutgoingFrame {
+    start: Vec<u8>,
+    rest: Bytes,
+}
+
+impl OutgoingFrame {
+    fn new(kind: FrameKind, number: u32, start: Vec<u8>, rest: Bytes) -> Self {
+        let prefix = prefix(kind, number, start.len() + rest.len());
+        Self { start: [&prefix[..], &start].concat(), rest }
+    }
+}
+
+/// Writes frames until the queue closes or the shim is gone.
+async fn write_frames(mut queued: mpsc::Receiver<OutgoingFrame>, mut writer: LocalWriter) {
+    while let Some(OutgoingFrame { start, rest }) = queued.recv().await {
+        let mut bytes = Bytes::from(start).chain(rest);
+        match timeout(STALL_TIMEOUT, writer.write_all_buf(&mut bytes)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}
+
+struct FrameReader {
+    reader: LocalReader,
+    decoder: FrameDecoder,
+}
+
+impl FrameReader {
+    /// The next frame; `None` at the end. Cancel safe.
+    async fn next(&mut self) -> io::Result<Option<Frame>> {
+        loop {
+            let frame = self.decoder.decode();
+            if let Some(frame) = frame.map_err(|error| io::Error::other(error.to_string()))? {
+                return Ok(Some(frame));
+            }
+            if self.reader.read_buf(self.decoder.space()).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}
