@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::value::RawValue;
 
-use crate::protocol::json::{Members, Raw, too_deep};
+use crate::protocol::json::members::{Members, is_lookalike};
+use crate::protocol::json::{Raw, too_deep};
+use crate::protocol::params::Params;
 
 /// One JSON-RPC message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub enum Message {
 pub struct Request {
     pub id: Id,
     pub method: String,
-    pub params: Option<Raw>,
+    pub params: Option<Params>,
 }
 
 /// A message that expects no response.
@@ -76,9 +78,14 @@ impl Message {
             Some(rest) => buffer.slice_ref(rest),
             None => buffer.clone(),
         };
-        let Members(members) =
-            serde_json::from_slice(&buffer).map_err(|error| unparsable(&error))?;
-        let member = |name| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
+        // Checked once for the whole message, which is faster than part by part.
+        let text = std::str::from_utf8(&buffer).map_err(|_| InvalidMessage {
+            code: PARSE_ERROR,
+            why: "the message is not valid UTF-8".into(),
+            id: None,
+        })?;
+        let members = Members::read(text).map_err(|error| unparsable(&error))?;
+        let member = |name| members.get(name);
         let raw = |value: &RawValue| Raw::view(&buffer, value);
 
         let id = match member("id") {
@@ -88,7 +95,7 @@ impl Message {
         let reject = |why: &'static str| {
             Err(InvalidMessage { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
         };
-        if members.iter().any(|(key, _)| is_lookalike(key)) {
+        if members.0.iter().any(|(key, _)| is_lookalike(key, &MEMBERS)) {
             return reject("a member name differs from a JSON-RPC member only in case");
         }
         if member("jsonrpc").map(RawValue::get) != Some("\"2.0\"") {
@@ -106,7 +113,10 @@ impl Message {
         match (method, member("result"), member("error")) {
             (Some(Err(_)), _, _) => reject("`method` must be a string"),
             (Some(Ok(method)), None, None) => match (&id, member("id")) {
-                (Some(id), _) => Ok(Self::Request(Request { id: id.clone(), method, params })),
+                (Some(id), _) => {
+                    let params = params.map(Params::from);
+                    Ok(Self::Request(Request { id: id.clone(), method, params }))
+                }
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
                 (None, Some(_)) => reject("`id` must not be null"),
             },
@@ -131,7 +141,7 @@ impl Message {
 
 impl Request {
     pub fn new(id: Id, method: &str, params: Option<Raw>) -> Self {
-        Self { id, method: method.to_owned(), params }
+        Self { id, method: method.to_owned(), params: params.map(Params::from) }
     }
 
     pub fn to_bytes(&self) -> Bytes {
@@ -228,12 +238,6 @@ impl Id {
             }),
         }
     }
-}
-
-/// Whether a parser that ignores case would take `key` for a member of the envelope.
-fn is_lookalike(key: &str) -> bool {
-    !MEMBERS.contains(&key)
-        && MEMBERS.iter().any(|known| key.to_uppercase() == known.to_uppercase())
 }
 
 fn unparsable(error: &serde_json::Error) -> InvalidMessage {

@@ -1,6 +1,7 @@
 //! MCP and JSON-RPC on the wire.
 //!
-//! - [`json`]: JSON values that keep their bytes; [`envelope`]: JSON-RPC messages
+//! - [`json`]: JSON values that keep their bytes; [`envelope`]: JSON-RPC messages; [`params`]: the
+//!   parameters of a request, read once
 //! - [`mcp`]: method names, headers and the handshake
 //! - [`version`]: protocol versions and how one is chosen
 //! - [`stateless`]: requests of 2026-07-28, which have no session
@@ -19,6 +20,7 @@ pub mod json;
 pub mod log_level;
 pub mod mcp;
 pub mod oversize;
+pub mod params;
 pub mod progress;
 pub mod sse;
 pub mod stateless;

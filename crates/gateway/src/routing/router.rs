@@ -17,6 +17,7 @@ use evermoor_core::catalog::{ItemOrigin, ListKind, list_result};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{gateway_info, method};
+use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::translate::server_info::ServerDescription;
 
 use crate::monitoring::status::Overview;
@@ -216,7 +217,7 @@ impl Router {
     ) -> Option<(UpstreamHandle, Request)> {
         let merged = view.catalog().merged;
         let renamed = |origin: &ItemOrigin| {
-            let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
+            let named = |params: &Params| params.with("name", &Raw::of(&origin.name));
             let params = request.params.as_ref().map(named);
             let upstream = self.by_name(Some(&origin.upstream))?;
             Some((upstream, Request { params, ..request.clone() }))

@@ -22,6 +22,7 @@ use evermoor_core::protocol::envelope::{
 };
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
@@ -212,10 +213,10 @@ impl ServerRequests {
 /// Adds client metadata to a call's parameters for a stateless server, or removes it for one with
 /// sessions.
 pub(super) fn with_client_meta(
-    params: Option<Raw>,
+    params: Option<Params>,
     caller: Option<&Caller>,
     stateless: Option<&ClientMeta>,
-) -> Option<Raw> {
+) -> Option<Params> {
     match (stateless, caller) {
         (Some(gateway), None) => Some(gateway.attach(params)),
         (Some(_), Some(Caller { client_meta: Some(editor), .. })) => Some(editor.attach(params)),

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use crate::protocol::envelope::{Id, Outcome, Response};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
+use crate::protocol::params::Params;
 
 /// The `_meta` key of the details.
 pub const META_KEY: &str = "dev.evermoor/outcome";
@@ -117,7 +118,7 @@ impl UndeliveredCall<'_> {
 }
 
 /// What a request calls: the tool's name for a tool call (with `true`), else the method.
-pub fn subject(called: &str, params: Option<&Raw>) -> (String, bool) {
+pub fn subject(called: &str, params: Option<&Params>) -> (String, bool) {
     if called != method::TOOLS_CALL {
         return (called.to_owned(), false);
     }
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_subject_of_a_tool_call_is_the_tool() {
-        let params = Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} }));
+        let params = Params::from(Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} })));
         assert_eq!(subject("tools/call", Some(&params)), ("echo".into(), true));
         assert_eq!(subject("resources/read", Some(&params)), ("resources/read".into(), false));
     }

@@ -23,18 +23,14 @@ pub fn without_tasks(request: Request) -> Request {
         return request;
     }
     let request = without(request, "task");
-    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let capabilities = meta.as_ref().and_then(|meta| meta.member(meta::CAPABILITIES));
-    let Some((meta, capabilities)) = meta.zip(capabilities.filter(task::is_declared)) else {
-        return request;
-    };
+    let capabilities = request.params.as_ref().and_then(|params| params.meta(meta::CAPABILITIES));
+    let Some(capabilities) = capabilities.filter(task::is_declared) else { return request };
     let extensions = capabilities.member("extensions").map(|all| all.without(&[task::EXTENSION]));
     let capabilities = match extensions {
         Some(rest) => capabilities.with("extensions", &rest),
         None => capabilities,
     };
-    let meta = meta.with(meta::CAPABILITIES, &capabilities);
-    let params = request.params.map(|params| params.with("_meta", &meta));
+    let params = request.params.map(|params| params.with_meta(meta::CAPABILITIES, &capabilities));
     Request { params, ..request }
 }
 

@@ -102,7 +102,7 @@ impl Translation {
                 let tool = params.and_then(|params| params.text_member("name"));
                 known.traits.makes_tasks(&tool.unwrap_or_default())
             }
-            false => params.is_some_and(|params| params.member("task").is_some()),
+            false => params.is_some_and(|params| params.has("task")),
         };
         let makes_tasks =
             request.method == method::TOOLS_CALL && self.tasks && self.offered && wanted;

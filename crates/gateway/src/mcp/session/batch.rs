@@ -65,7 +65,7 @@ async fn answer_part(
     session: &Arc<ActiveSession>,
     part: &Raw,
 ) -> Option<Raw> {
-    let response = match Message::parse(part.as_bytes()) {
+    let response = match Message::from_editor(part.as_bytes()) {
         Err(rejected) => rejected.into(),
         Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
             let why = "Send `initialize` on its own, not in a batch.";

@@ -43,7 +43,7 @@ pub(super) fn is_gateway_answer(response: &Response) -> bool {
 /// take it for a new call.
 pub(super) fn has_foreign_state(destination: &Destination, request: &Request) -> bool {
     let params = request.params.as_ref();
-    let brings = params.is_some_and(|params| params.member("requestState").is_some());
+    let brings = params.is_some_and(|params| params.has("requestState"));
     let Destination::Upstream(upstream, _) = destination else { return false };
     brings && !upstream.protocol_version().is_stateless()
 }

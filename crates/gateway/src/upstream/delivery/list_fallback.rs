@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use evermoor_core::catalog::{ListKind, list_result};
 use evermoor_core::protocol::envelope::{Request, Response};
-use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::params::Params;
 
 use crate::upstream::transport::connection::CallReply;
 use crate::upstream::{Caller, UpstreamHandle};
@@ -26,7 +26,7 @@ pub(crate) async fn answer(
 ) -> CallReply {
     let mut calling = pin!(handle.call(request, caller));
     // The cache has the whole list, so it can only replace the first page.
-    let later_page = |params: &Raw| params.member("cursor").is_some();
+    let later_page = |params: &Params| params.has("cursor");
     let list = ListKind::from_method(&request.method)
         .filter(|_| !request.params.as_ref().is_some_and(later_page));
     let Some(list) = list else { return calling.await };

@@ -106,7 +106,7 @@ impl Duplex {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let (params, token) = progress::replace_token(request.params.as_ref(), number);
         let params = server_requests::with_client_meta(params, caller, self.client_meta.as_ref());
-        let sent = Request::new(Id::number(number), &request.method, params);
+        let sent = Request { id: Id::number(number), method: request.method.clone(), params };
         let (messages, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
         let call = PendingCall {
