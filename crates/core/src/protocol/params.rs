@@ -326,7 +326,8 @@ mod tests {
 
     #[test]
     fn members_are_found_in_params_and_in_meta() {
-        let params = params(r#"{ "arguments":{"name":1}, "name" : "x", "_meta":{"progressToken":7} }"#);
+        let params =
+            params(r#"{ "arguments":{"name":1}, "name" : "x", "_meta":{"progressToken":7} }"#);
         assert_eq!(params.text_member("name").as_deref(), Some("x"));
         assert_eq!(params.meta(PROGRESS_TOKEN).unwrap().as_str(), "7");
         assert_eq!(params.meta(meta::CLIENT), None);

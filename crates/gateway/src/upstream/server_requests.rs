@@ -37,8 +37,6 @@ pub struct Caller {
     pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
-    /// Headers for a stateless upstream that repeat parts of the call, by name.
-    pub headers: Vec<(String, String)>,
     pub delivery_status: Arc<DeliveryStatus>,
 }
 
@@ -239,7 +237,6 @@ mod tests {
                 client_meta: None,
                 questions,
                 logs: None,
-                headers: Vec::new(),
                 delivery_status: Arc::default(),
             },
             asked,

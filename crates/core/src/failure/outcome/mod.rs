@@ -4,11 +4,15 @@
 //! have run. *Not delivered* (`not_sent`) means that nothing left the gateway: calling again is
 //! safe. *Outcome unknown* (`unknown`) means that it was sent and no reply came: it may or may not
 //! have run. `text` tells the model, `details` (in `_meta`) tells a program; neither is ever empty.
+//! Within the gateway, the type [`Answer`] says who answered.
 
+mod answer;
 mod details;
 mod text;
 
 use std::time::{Duration, SystemTime};
+
+pub use answer::{Answer, AnswerOrigin};
 
 use crate::protocol::envelope::{Id, Outcome, Response};
 use crate::protocol::json::Raw;

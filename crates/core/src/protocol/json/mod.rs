@@ -73,9 +73,8 @@ impl Raw {
     /// The members in order, if this is an object.
     pub fn entries(&self) -> Option<Vec<(String, Self)>> {
         let Members(members) = self.members()?;
-        let entry = |(key, raw): (Cow<'_, str>, &RawValue)| {
-            (key.into_owned(), Self::view(&self.0, raw))
-        };
+        let entry =
+            |(key, raw): (Cow<'_, str>, &RawValue)| (key.into_owned(), Self::view(&self.0, raw));
         Some(members.into_iter().map(entry).collect())
     }
 

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn the_client_is_added_and_other_meta_entries_are_kept() {
-        let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } })).into();
+        let params =
+            Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } })).into();
         let meta = ClientMeta::gateway("1").attach(Some(params)).member("_meta").unwrap();
         assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
         let revision = meta.text_member(crate::protocol::mcp::meta::PROTOCOL_VERSION);

@@ -3,13 +3,14 @@
 
 use futures_util::future::BoxFuture;
 
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
 use evermoor_core::protocol::translate::input_request::{InputRequired, parse_input_requests};
-use evermoor_core::protocol::translate::request::{for_version, without_tasks};
+use evermoor_core::protocol::translate::request::without_tasks;
 use evermoor_core::protocol::translate::response::translate;
 use evermoor_core::protocol::translate::task;
 use evermoor_core::protocol::translate::task_adapter::{TaskAdapter, TaskStep};
@@ -43,8 +44,8 @@ pub(super) struct Translation {
 
 /// What to do after a reply.
 pub(super) enum ReplyAction {
-    /// Return this response to the editor.
-    Answer(Response),
+    /// Return this answer to the editor.
+    Answer(Answer),
     /// Ask the editor first, then call the upstream again.
     Gather(Vec<ServerRequest>, BoxFuture<'static, GatheredInput>),
 }
@@ -82,7 +83,7 @@ impl Translation {
         }
     }
 
-    /// The request as it is first sent to the upstream.
+    /// The first request to the upstream. The connection that sends it encodes it for its version.
     pub(super) fn first_request(
         &mut self,
         upstream: &UpstreamHandle,
@@ -90,7 +91,6 @@ impl Translation {
         request: Request,
     ) -> Request {
         let protocol_version = upstream.protocol_version();
-        let request = for_version(request, protocol_version);
         if self.merged {
             return without_tasks(request);
         }
@@ -112,9 +112,6 @@ impl Translation {
                 caller.client_meta = caller.client_meta.take().map(|who| who.with_tasks());
                 first
             }
-            None if protocol_version.is_stateless() && !self.editor.is_stateless() => {
-                without_tasks(request)
-            }
             None => request,
         }
     }
@@ -125,8 +122,9 @@ impl Translation {
         &mut self,
         from: ProtocolVersion,
         request: Option<&Request>,
-        response: Response,
+        answer: Answer,
     ) -> ReplyAction {
+        let Answer { response, origin } = answer;
         let mut response = Response { id: Some(self.call.id.clone()), ..response };
         let crossing = from.is_stateless() && !self.editor.is_stateless();
         if crossing
@@ -155,7 +153,7 @@ impl Translation {
         }
         // The stateless handler translates the response itself.
         if self.editor.is_stateless() {
-            return ReplyAction::Answer(response);
+            return ReplyAction::Answer(Answer { response, origin });
         }
         let mut response = translate(&self.called, response, from, self.editor, None);
         if crossing
@@ -167,7 +165,7 @@ impl Translation {
         {
             response.outcome = Outcome::Result(marked);
         }
-        ReplyAction::Answer(response)
+        ReplyAction::Answer(Answer { response, origin })
     }
 
     /// The task adapter, if the exchange uses one.
@@ -178,14 +176,15 @@ impl Translation {
     /// Asks the editor for input, if it supports all that is needed.
     fn request_input(&mut self, request: &Request, needed: InputRequired) -> ReplyAction {
         if self.rounds >= MAX_ROUNDS {
-            return ReplyAction::Answer(self.failed("the server keeps asking for more input"));
+            let failed = self.failed("the server keeps asking for more input");
+            return ReplyAction::Answer(Answer::from_gateway(failed));
         }
         let unsupported =
             needed.asked.iter().find(|(_, asked)| !self.client_capabilities.can_answer(asked));
         if let Some((_, asked)) = unsupported {
             let text =
                 format!("the server needs `{}`, which the client does not support", asked.method);
-            return ReplyAction::Answer(self.failed(&text));
+            return ReplyAction::Answer(Answer::from_gateway(self.failed(&text)));
         }
         let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);
         self.rounds += 1;

@@ -97,8 +97,8 @@ async fn final_answer(
     let answer = async {
         loop {
             match exchange.next().await? {
-                ExchangeEvent::Message(Message::Response(response)) => return Some(response),
-                ExchangeEvent::Message(_) => {}
+                ExchangeEvent::Answer(answer) => return Some(answer.response),
+                ExchangeEvent::Notification(_) => {}
                 ExchangeEvent::ServerRequest(question) => {
                     question.reject("The client cannot be asked during a batch.");
                 }

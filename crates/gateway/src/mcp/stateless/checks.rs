@@ -3,7 +3,6 @@
 use http::{HeaderMap, StatusCode};
 
 use evermoor_core::failure::outcome;
-use evermoor_core::failure::outcome::META_KEY;
 use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response,
 };
@@ -26,17 +25,6 @@ pub(super) fn headers_agree(destination: &Destination, headers: &HeaderMap) -> b
         None => Ok(None),
         Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
     })
-}
-
-/// Whether the gateway answered in place of the upstream. Such answers are short.
-pub(super) fn is_gateway_answer(response: &Response) -> bool {
-    const LONGEST: usize = 8 << 10;
-    match &response.outcome {
-        Outcome::Result(result) => {
-            result.as_bytes().len() < LONGEST && result.as_str().contains(META_KEY)
-        }
-        Outcome::Error(_) => false,
-    }
 }
 
 /// Whether a call carries a `requestState` that its upstream cannot have issued. The upstream would

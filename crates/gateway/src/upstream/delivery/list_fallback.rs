@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use evermoor_core::catalog::{ListKind, list_result};
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Request, Response};
 use evermoor_core::protocol::params::Params;
 
@@ -36,7 +37,7 @@ pub(crate) async fn answer(
     match handle.state().known {
         Some(known) => {
             let result = list_result(list, known.catalog.list(list));
-            CallReply::Whole(Response::result(request.id.clone(), result))
+            CallReply::Whole(Answer::from_gateway(Response::result(request.id.clone(), result)))
         }
         None => calling.await,
     }

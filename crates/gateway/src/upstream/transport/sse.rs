@@ -37,10 +37,10 @@ pub(crate) async fn connect(
 ) -> Result<Connected, Failure> {
     let opened = timeout(ENDPOINT_LIMIT, open(&clients, &url)).await;
     let (events, endpoint) = opened.unwrap_or_else(|_| Err(status::silent(&url)))?;
-    let (channel, inbox, outgoing, incoming) = duplex::channel();
+    let (mut channel, inbox, outgoing, incoming) = duplex::channel();
     tasks.spawn(read(events, inbox.clone(), url));
     tasks.spawn(write(outgoing, inbox, clients, endpoint, tasks.clone()));
-    let handshake = handshake::initialize(&channel).await?;
+    let handshake = handshake::initialize(&mut channel).await?;
     Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
 }
 
@@ -214,6 +214,7 @@ impl SseEvents {
 mod tests {
     use super::*;
     use crate::upstream::transport::connection::CallError;
+    use crate::upstream::transport::outbound::OutboundCall;
     use evermoor_core::config::HttpOptions;
     use evermoor_core::protocol::envelope::{Id, Request};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -240,7 +241,8 @@ mod tests {
             socket
         };
         let request = Request::new(Id::number(1), "tools/call", None);
-        let (answer, _socket) = tokio::join!(channel.call(&request, None), serve);
+        let (answer, _socket) =
+            tokio::join!(channel.call(OutboundCall::of_gateway(&request)), serve);
         answer.err().expect("nothing answers the call itself")
     }
 

@@ -46,7 +46,7 @@ use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_platform::clock;
 
 use super::connection::{CallError, CallReply, Connected, Connection, Incoming, excerpt};
-use crate::upstream::server_requests::Caller;
+use super::outbound::OutboundCall;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
 pub(crate) use http_clients::HttpClients;
@@ -100,20 +100,19 @@ impl HttpConnection {
         Ok(connected(target, handshake, tasks))
     }
 
-    pub(crate) async fn call(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> Result<CallReply, CallError> {
-        let target = &self.target;
-        let (sent, token) = target.outbound(request, caller);
+    pub(crate) async fn call(&self, call: OutboundCall<'_>) -> Result<CallReply, CallError> {
+        let (target, caller) = (&self.target, call.caller);
+        let (sent, token) = target.encode(call);
         let sent_id = sent.id.clone();
         let number = sent_id.raw().read().unwrap_or_default();
         let caller_guard = caller.map(|caller| target.requests.register(number, caller));
-        let headers = caller.map_or(&[][..], |caller| &caller.headers);
+        let headers = match target.era {
+            SessionMode::Stateless(_) => call.param_headers(),
+            SessionMode::Session { .. } => Vec::new(),
+        };
         let cancel = CancelOnDrop::new(target, &self.tasks, sent_id.clone());
         let answered = cancel.answered();
-        let answer = match target.post_with(&sent.into(), headers).await {
+        let answer = match target.post_with(&sent.into(), &headers).await {
             Ok(answer) => answer,
             Err(error) if status::never_sent(&error) => {
                 cancel.disarm();
@@ -124,17 +123,18 @@ impl HttpConnection {
                 return Err(self.crashed_or(status::lost(&error)).await);
             }
         };
-        let (id, caller) = (request.id.clone(), caller.cloned());
-        let pending = reply::PendingRequest { id, sent: sent_id, token, caller, answered };
+        let (id, caller) = (call.request.id.clone(), caller.cloned());
+        let version = target.version();
+        let pending = reply::PendingRequest { id, sent: sent_id, version, token, caller, answered };
         let reply = match answer.status() {
             status if status.is_success() => {
                 match reply::read(answer, pending, Some(target), &self.tasks).await {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
-                    Ok(CallReply::Stream(messages)) => {
-                        let messages = messages.keeping(caller_guard).keeping(cancel);
-                        return Ok(CallReply::Stream(messages));
+                    Ok(CallReply::Stream(parts)) => {
+                        let parts = parts.keeping(caller_guard).keeping(cancel);
+                        return Ok(CallReply::Stream(parts));
                     }
                     reply => reply,
                 }

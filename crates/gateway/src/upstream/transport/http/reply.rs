@@ -9,11 +9,15 @@ use http::{HeaderValue, header};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::super::connection::{CallError, CallReply, LARGEST_REPLY, ReplyStream, excerpt};
+use super::super::connection::{
+    CallError, CallReply, LARGEST_REPLY, ReplyPart, ReplyStream, excerpt,
+};
 use super::reply_events::ReplyEvents;
 use super::status;
 use super::target::HttpTarget;
@@ -26,6 +30,8 @@ pub(super) struct PendingRequest {
     pub(super) id: Id,
     /// The id under which the request was sent, which its answer must have.
     pub(super) sent: Id,
+    /// The protocol version in which it is answered.
+    pub(super) version: ProtocolVersion,
     pub(super) token: Option<Raw>,
     pub(super) caller: Option<Caller>,
     /// Set when the answer has come.
@@ -36,6 +42,11 @@ impl PendingRequest {
     /// Whether an answer has the right id. An error may have none, because it comes on the POST.
     fn matches(&self, response: &Response) -> bool {
         response.id.as_ref().is_none_or(|id| *id == self.sent)
+    }
+
+    /// The upstream's answer under the caller's id.
+    fn answer(&self, outcome: Outcome) -> Answer {
+        Answer::from_upstream(Response { id: Some(self.id.clone()), outcome }, self.version)
     }
 }
 
@@ -61,7 +72,7 @@ pub(super) async fn read(
     };
     match Message::parse(&body) {
         Ok(Message::Response(response)) if pending.matches(&response) => {
-            Ok(CallReply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
+            Ok(CallReply::Whole(pending.answer(response.outcome)))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
             Err(status::malformed(&body))
@@ -77,13 +88,13 @@ async fn read_events(
 ) -> Result<CallReply, CallError> {
     let first = loop {
         let event = events.next().await?;
-        match message_for_caller(&event.data, &pending, events.target(), tasks) {
-            Some(Message::Response(response)) => return Ok(CallReply::Whole(response)),
+        match part_for_caller(&event.data, &pending, events.target(), tasks) {
+            Some(ReplyPart::Answer(answer)) => return Ok(CallReply::Whole(answer)),
             Some(first) => break first,
             None => {}
         }
     };
-    let (send, messages) = mpsc::channel(STREAM_BUFFER);
+    let (send, parts) = mpsc::channel(STREAM_BUFFER);
     let task_tracker = tasks.clone();
     tasks.spawn(async move {
         loop {
@@ -93,39 +104,35 @@ async fn read_events(
                 event = events.next() => event,
             };
             let Ok(event) = event else { return };
-            let Some(message) =
-                message_for_caller(&event.data, &pending, events.target(), &task_tracker)
+            let Some(part) = part_for_caller(&event.data, &pending, events.target(), &task_tracker)
             else {
                 continue;
             };
-            let last = matches!(message, Message::Response(_));
+            let last = matches!(part, ReplyPart::Answer(_));
             pending.answered.fetch_or(last, Ordering::Relaxed);
             // If the reader is gone, dropping the stream closes it at the server.
-            if send.send(message).await.is_err() || last {
+            if send.send(part).await.is_err() || last {
                 return;
             }
         }
     });
-    Ok(CallReply::Stream(ReplyStream::starting_with(first, messages)))
+    Ok(CallReply::Stream(ReplyStream::starting_with(first, parts)))
 }
 
-/// The message for the caller in an event, with the caller's id and progress token. Requests of the
-/// server are dispatched here.
-fn message_for_caller(
+/// What an event has for the caller, with the caller's id and progress token. Requests of the server
+/// are dispatched here.
+fn part_for_caller(
     data: &Bytes,
     pending: &PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
-) -> Option<Message> {
+) -> Option<ReplyPart> {
     match Message::parse(data).ok()? {
         Message::Response(response) if !pending.matches(&response) => {
             tracing::debug!("dropped an answer to another request");
             None
         }
-        Message::Response(response) => {
-            let id = Some(pending.id.clone());
-            Some(Message::Response(Response { id, outcome: response.outcome }))
-        }
+        Message::Response(response) => Some(ReplyPart::Answer(pending.answer(response.outcome))),
         Message::Notification(notification)
             if notification.method == method::CANCELLED
                 && target.is_some_and(|target| target.requests.cancel(&notification)) =>
@@ -140,7 +147,7 @@ fn message_for_caller(
                 }
                 Some(_) | None => notification.params.clone(),
             };
-            Some(Message::Notification(Notification { params, ..notification }))
+            Some(ReplyPart::Notification(Notification { params, ..notification }))
         }
         Message::Request(request) => {
             if let Some(target) = target {
@@ -179,16 +186,14 @@ pub(super) async fn refusal(
     if target.has_session() && status::session_is_gone(status, &body) {
         return Err(CallError::NotSent(status::session_lost(&target.url)));
     }
-    let response = match Message::parse(&body) {
-        Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {
-            Response { id: Some(pending.id), outcome }
-        }
+    let outcome = match Message::parse(&body) {
+        Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => outcome,
         Ok(_) | Err(_) => {
             let text = format!("The server answered {status}: {}", excerpt(&body));
-            Response::error(Some(pending.id), -32603, text.trim_end_matches([':', ' ']))
+            Response::error(None, -32603, text.trim_end_matches([':', ' '])).outcome
         }
     };
-    Ok(CallReply::Whole(response))
+    Ok(CallReply::Whole(pending.answer(outcome)))
 }
 
 /// A body within the size limit, or one that exceeds it.

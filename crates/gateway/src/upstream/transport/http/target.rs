@@ -10,14 +10,13 @@ use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::SessionVersion;
-use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::{encode_header, mcp_name};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use crate::upstream::server_requests;
-use crate::upstream::server_requests::{Caller, ServerRequests};
-
+use super::super::outbound::OutboundCall;
 use super::http_clients::HttpClients;
+use crate::upstream::server_requests::ServerRequests;
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct HttpTarget {
@@ -51,20 +50,22 @@ impl HttpTarget {
         Id::number(self.ids.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The protocol version that the server speaks.
+    pub(super) fn version(&self) -> ProtocolVersion {
+        match self.era {
+            SessionMode::Stateless(_) => ProtocolVersion::Stateless,
+            SessionMode::Session { revision, .. } => ProtocolVersion::Session(revision),
+        }
+    }
+
     /// The request as this server expects it, and the editor's progress token.
-    pub(super) fn outbound(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> (Request, Option<Raw>) {
+    pub(super) fn encode(&self, call: OutboundCall<'_>) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (params, token) = progress::replace_token(request.params.as_ref(), number);
-        let stateless = match &self.era {
+        let gateway = match &self.era {
             SessionMode::Stateless(client_meta) => Some(client_meta),
             SessionMode::Session { .. } => None,
         };
-        let params = server_requests::with_client_meta(params, caller, stateless);
-        (Request { id: Id::number(number), method: request.method.clone(), params }, token)
+        call.encode(number, self.version(), gateway)
     }
 
     /// Posts one message.
