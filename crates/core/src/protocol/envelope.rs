@@ -54,6 +54,10 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id(Raw);
 
+/// The bytes of a message, in order. Some parts may be empty.
+#[derive(Clone, Debug, Default)]
+pub struct MessageParts(pub [Bytes; 3]);
+
 /// Why a text is not a JSON-RPC message, with the JSON-RPC error code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
@@ -68,6 +72,9 @@ pub const PARSE_ERROR: i32 = -32700;
 pub const INVALID_REQUEST: i32 = -32600;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
+
+/// Up to this size, copying a payload is cheaper than sending the message in parts.
+const MAX_COPIED: usize = 16 << 10;
 
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
@@ -137,6 +144,15 @@ impl Message {
             Self::Response(response) => response.to_bytes(),
         }
     }
+
+    /// The message in parts, so that a large payload is not copied.
+    pub fn to_parts(&self) -> MessageParts {
+        match self {
+            Self::Request(request) => request.to_parts(),
+            Self::Notification(notification) => notification.to_bytes().into(),
+            Self::Response(response) => response.to_parts(),
+        }
+    }
 }
 
 impl Request {
@@ -150,6 +166,18 @@ impl Request {
             ("method", Raw::of(&self.method).as_bytes()),
             ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
         ])
+    }
+
+    pub fn to_parts(&self) -> MessageParts {
+        match &self.params {
+            Some(params) if params.as_bytes().len() > MAX_COPIED => {
+                let method = Raw::of(&self.method);
+                let head: [(&str, &[u8]); 2] =
+                    [("id", self.id.0.as_bytes()), ("method", method.as_bytes())];
+                write_around(&head, "params", params.as_bytes())
+            }
+            Some(_) | None => self.to_bytes().into(),
+        }
     }
 }
 
@@ -183,6 +211,15 @@ impl Response {
             Outcome::Error(error) => write(&[("id", id), ("error", error.as_bytes())]),
         }
     }
+
+    pub fn to_parts(&self) -> MessageParts {
+        match (&self.outcome, &self.id) {
+            (Outcome::Result(result), Some(id)) if result.as_bytes().len() > MAX_COPIED => {
+                write_around(&[("id", id.0.as_bytes())], "result", result.as_bytes())
+            }
+            (Outcome::Result(_) | Outcome::Error(_), _) => self.to_bytes().into(),
+        }
+    }
 }
 
 impl From<Request> for Message {
@@ -194,6 +231,12 @@ impl From<Request> for Message {
 impl From<Notification> for Message {
     fn from(notification: Notification) -> Self {
         Self::Notification(notification)
+    }
+}
+
+impl From<Bytes> for MessageParts {
+    fn from(bytes: Bytes) -> Self {
+        Self([bytes, Bytes::new(), Bytes::new()])
     }
 }
 
@@ -246,17 +289,35 @@ fn unparsable(error: &serde_json::Error) -> InvalidMessage {
 }
 
 fn write(members: &[(&str, &[u8])]) -> Bytes {
-    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
-    let mut text = BytesMut::with_capacity(length + 18);
-    text.put_slice(b"{\"jsonrpc\":\"2.0\"");
-    for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
-        text.put_slice(b",\"");
-        text.put_slice(key.as_bytes());
-        text.put_slice(b"\":");
-        text.put_slice(value);
-    }
+    let mut text = begin(members, 1);
     text.put_u8(b'}');
     text.freeze()
+}
+
+/// A message whose last member is `payload`.
+fn write_around(members: &[(&str, &[u8])], key: &str, payload: &Bytes) -> MessageParts {
+    let mut head = begin(members, key.len() + 4);
+    put_key(&mut head, key);
+    MessageParts([head.freeze(), payload.clone(), Bytes::from_static(b"}")])
+}
+
+/// The beginning of a message, with space for `more` bytes.
+fn begin(members: &[(&str, &[u8])], more: usize) -> BytesMut {
+    const START: &[u8] = b"{\"jsonrpc\":\"2.0\"";
+    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+    let mut text = BytesMut::with_capacity(START.len() + length + more);
+    text.put_slice(START);
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
+        put_key(&mut text, key);
+        text.put_slice(value);
+    }
+    text
+}
+
+fn put_key(text: &mut BytesMut, key: &str) {
+    text.put_slice(b",\"");
+    text.put_slice(key.as_bytes());
+    text.put_slice(b"\":");
 }
 
 #[cfg(test)]
@@ -307,6 +368,23 @@ mod tests {
         };
         let params = request.params.unwrap();
         assert!(buffer.as_ptr_range().contains(&params.as_bytes().as_ptr()));
+    }
+
+    #[test]
+    fn a_message_in_parts_has_the_same_bytes() {
+        for size in [0, MAX_COPIED, MAX_COPIED + 1] {
+            let payload = Raw::of(&"x".repeat(size));
+            let request = Request::new(Id::number(1), "m", Some(payload.clone()));
+            let error = Response { id: None, outcome: Outcome::Error(payload.clone()) };
+            for message in [
+                Message::Request(request),
+                Message::Response(Response::result(Id::text("a"), payload)),
+                Message::Response(error),
+                Message::Notification(Notification::new("n", None)),
+            ] {
+                assert_eq!(message.to_parts().0.concat(), &message.to_bytes()[..]);
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! then on. All other members are passed on unread.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ use crate::protocol::mcp::{meta, method};
 #[derive(Clone)]
 pub struct Params {
     raw: Raw,
-    found: OnceLock<Result<Found, Unreadable>>,
+    found: OnceLock<Option<Arc<Found>>>,
 }
 
 /// Why the parameters of a request are refused.
@@ -67,9 +67,6 @@ struct Found {
     is_empty: bool,
     lookalike: bool,
 }
-
-#[derive(Clone, Copy)]
-struct Unreadable;
 
 impl Params {
     pub fn raw(&self) -> &Raw {
@@ -128,7 +125,7 @@ impl Params {
         let (Some(known), Some(found)) = (position(&MEMBERS, key), self.found()) else {
             return self.raw.with(key, value).into();
         };
-        let mut found = found.clone();
+        let mut found = (**found).clone();
         let length = value.as_bytes().len();
         let raw = match found.members[known].clone() {
             Some(old) => {
@@ -153,7 +150,7 @@ impl Params {
             let start = found.members[known].as_ref().map_or(0, |range| range.start);
             found.meta = find_meta(value, start);
         }
-        Self { raw, found: Ok(found).into() }
+        Self { raw, found: Some(Arc::new(found)).into() }
     }
 
     /// The parameters without the members `keys`. They are not copied if they have none of them.
@@ -174,8 +171,9 @@ impl Params {
         self.raw.slice(range)
     }
 
-    fn found(&self) -> Option<&Found> {
-        self.found.get_or_init(|| Found::read(&self.raw)).as_ref().ok()
+    /// Where the members are; `None` if they cannot be read.
+    fn found(&self) -> Option<&Arc<Found>> {
+        self.found.get_or_init(|| Found::read(&self.raw).map(Arc::new)).as_ref()
     }
 }
 
@@ -206,8 +204,8 @@ impl std::fmt::Debug for Params {
 }
 
 impl Found {
-    fn read(raw: &Raw) -> Result<Self, Unreadable> {
-        let Members(members) = raw.members().ok_or(Unreadable)?;
+    fn read(raw: &Raw) -> Option<Self> {
+        let Members(members) = raw.members()?;
         let mut found = Self { is_empty: members.is_empty(), ..Self::default() };
         for (key, value) in &members {
             match position(&MEMBERS, key) {
@@ -221,7 +219,7 @@ impl Found {
                 None => found.lookalike |= is_lookalike(key, &MEMBERS),
             }
         }
-        Ok(found)
+        Some(found)
     }
 
     /// Moves what lies behind `old` when that is replaced by a value of another length.

@@ -32,7 +32,7 @@ pub struct Caller {
     /// The number of the editor's session.
     pub session: u64,
     /// The client metadata for a stateless upstream; `None` if the call already has it.
-    pub client_meta: Option<ClientMeta>,
+    pub client_meta: Option<Arc<ClientMeta>>,
     /// Receives the server's requests about the call.
     pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.

@@ -1,6 +1,8 @@
 //! Translates a request and its response between the editor's protocol version and the upstream's.
 //! The rules are in `evermoor_core::protocol::translate`.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 use evermoor_core::failure::outcome::Answer;
@@ -9,6 +11,7 @@ use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::translate::input_request::{InputRequired, parse_input_requests};
 use evermoor_core::protocol::translate::request::without_tasks;
 use evermoor_core::protocol::translate::response::translate;
@@ -109,7 +112,8 @@ impl Translation {
         match TaskAdapter::of(&request, self.editor, protocol_version, makes_tasks) {
             Some((adapter, first)) => {
                 self.adapter = Some(adapter);
-                caller.client_meta = caller.client_meta.take().map(|who| who.with_tasks());
+                let with_tasks = |who: Arc<ClientMeta>| Arc::new((*who).clone().with_tasks());
+                caller.client_meta = caller.client_meta.take().map(with_tasks);
                 first
             }
             None => request,

@@ -60,7 +60,7 @@ pub(crate) async fn call(
         client_capabilities,
         tasks: false,
         logs: false,
-        client_meta: Some(ClientMeta::editor(&client, client_capabilities)),
+        client_meta: Some(Arc::new(ClientMeta::editor(&client, client_capabilities))),
         client: Some(client.name),
     };
     let view = control.router.all(DASHBOARD).of_one(upstream.clone());

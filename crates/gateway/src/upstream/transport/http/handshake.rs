@@ -17,6 +17,7 @@ use evermoor_core::protocol::version::unsupported::newest_common_version;
 
 use super::super::connection::CallReply;
 use super::super::outbound::OutboundCall;
+use super::client::HttpAnswer;
 use super::target::HttpTarget;
 use super::{reply, status};
 
@@ -94,7 +95,7 @@ pub(super) async fn exchange(
     timeout(LIMIT, exchange).await.unwrap_or_else(|_| Err(status::silent(&target.url).into()))
 }
 
-async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeError {
+async fn refused(target: &HttpTarget, answer: HttpAnswer) -> HandshakeError {
     if let Some(redirected) = status::redirected(&target.url, &answer) {
         return redirected.into();
     }

@@ -8,7 +8,7 @@
 //! `Closed` when the server is gone or has ended the session.
 //!
 //! # Layout
-//! - [`target`]: the server's URL and headers; [`http_clients`]: certificates, proxy and redirects
+//! - [`target`]: the server's URL and headers; [`client`]: certificates, proxy and redirects
 //! - [`handshake`]: the handshake; [`cancel`]: cancels a call
 //! - [`reply`], [`reply_events`]: reads the answer to a request, as JSON or as a stream of events
 //! - [`status`]: what a status or a transport error means
@@ -17,8 +17,8 @@
 //! - [`liveness_socket`]: shows at once when a local server dies
 
 mod cancel;
+pub(super) mod client;
 mod handshake;
-mod http_clients;
 mod liveness_socket;
 mod reply;
 mod reply_events;
@@ -49,7 +49,8 @@ use super::connection::{CallError, CallReply, Connected, Connection, Incoming, e
 use super::outbound::OutboundCall;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
-pub(crate) use http_clients::HttpClients;
+use client::HttpAnswer;
+pub(crate) use client::HttpClients;
 pub(super) use reply::body_or_nothing;
 use target::{HttpTarget, SessionMode};
 
@@ -94,7 +95,7 @@ impl HttpConnection {
         let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
         let (result, id) = handshake::exchange(&target, &request, tasks).await?;
         let handshake = Handshake::read(&result).ok_or_else(|| status::not_mcp(&target.url))?;
-        target.era = SessionMode::Session { id, revision: handshake.revision };
+        target.set_era(SessionMode::Session { id, revision: handshake.revision });
         let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
         sent.map_err(|error| status::failure(&target.url, &error))?;
         Ok(connected(target, handshake, tasks))
@@ -106,15 +107,15 @@ impl HttpConnection {
         let sent_id = sent.id.clone();
         let number = sent_id.raw().read().unwrap_or_default();
         let caller_guard = caller.map(|caller| target.requests.register(number, caller));
-        let headers = match target.era {
-            SessionMode::Stateless(_) => call.param_headers(),
-            SessionMode::Session { .. } => Vec::new(),
+        let headers = match target.version().is_stateless() {
+            true => call.param_headers(),
+            false => Vec::new(),
         };
         let cancel = CancelOnDrop::new(target, &self.tasks, sent_id.clone());
         let answered = cancel.answered();
         let answer = match target.post_with(&sent.into(), &headers).await {
             Ok(answer) => answer,
-            Err(error) if status::never_sent(&error) => {
+            Err(error) if error.is_unsent() => {
                 cancel.disarm();
                 return Err(CallError::NotSent(status::failure(&target.url, &error)));
             }
@@ -216,11 +217,11 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
     Connected { connection: Connection::Http(connection), handshake, incoming }
 }
 
-fn busy(answer: &reqwest::Response) -> CallError {
+fn busy(answer: &HttpAnswer) -> CallError {
     CallError::Busy { wait: wait(answer) }
 }
 
-async fn unavailable(answer: reqwest::Response) -> CallError {
+async fn unavailable(answer: HttpAnswer) -> CallError {
     let (wait, status) = (wait(&answer), answer.status());
     let body = excerpt(&reply::body_or_nothing(answer).await);
     let detail = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();
@@ -228,7 +229,7 @@ async fn unavailable(answer: reqwest::Response) -> CallError {
 }
 
 /// The `Retry-After` of a busy server.
-fn wait(answer: &reqwest::Response) -> Duration {
+fn wait(answer: &HttpAnswer) -> Duration {
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = asked.and_then(|asked| retry_after(asked, clock::now(), LONGEST_RETRY_AFTER));
     wait.unwrap_or(DEFAULT_RETRY_AFTER)

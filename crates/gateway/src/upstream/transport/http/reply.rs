@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt as _;
-use http::{HeaderValue, header};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +16,7 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use super::super::connection::{
     CallError, CallReply, LARGEST_REPLY, ReplyPart, ReplyStream, excerpt,
 };
+use super::client::{HttpAnswer, HttpError};
 use super::reply_events::ReplyEvents;
 use super::status;
 use super::target::HttpTarget;
@@ -55,13 +54,12 @@ const STREAM_BUFFER: usize = 32;
 
 /// Reads the answer to one request, whole or as a stream. With a `target`, a broken stream is resumed.
 pub(super) async fn read(
-    answer: reqwest::Response,
+    answer: HttpAnswer,
     pending: PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
 ) -> Result<CallReply, CallError> {
-    let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+    if answer.is_event_stream() {
         let events = ReplyEvents::new(answer, target.cloned());
         return read_events(events, pending, tasks).await;
     }
@@ -177,7 +175,7 @@ pub(super) fn dispatch(
 /// What an error status means: an answer, if the upstream read the call and refused it, or not sent,
 /// if the session is gone and the call was rejected unread.
 pub(super) async fn refusal(
-    answer: reqwest::Response,
+    answer: HttpAnswer,
     pending: PendingRequest,
     target: &HttpTarget,
 ) -> Result<CallReply, CallError> {
@@ -202,13 +200,14 @@ pub(super) enum BoundedBody {
     TooLarge,
 }
 
-pub(super) async fn read_body(answer: reqwest::Response) -> Result<BoundedBody, reqwest::Error> {
-    let mut chunks = answer.bytes_stream();
-    let Some(first) = chunks.next().await.transpose()? else {
-        return Ok(BoundedBody::Whole(Bytes::new()));
-    };
-    let mut body = BytesMut::from(first);
-    while let Some(chunk) = chunks.next().await.transpose()? {
+pub(super) async fn read_body(mut answer: HttpAnswer) -> Result<BoundedBody, HttpError> {
+    let Some(first) = answer.chunk().await? else { return Ok(BoundedBody::Whole(Bytes::new())) };
+    let Some(second) = answer.chunk().await? else { return Ok(BoundedBody::Whole(first)) };
+    let known = answer.content_length().unwrap_or_default().min(LARGEST_REPLY);
+    let mut body = BytesMut::with_capacity(known.max(first.len() + second.len()));
+    body.extend_from_slice(&first);
+    body.extend_from_slice(&second);
+    while let Some(chunk) = answer.chunk().await? {
         body.extend_from_slice(&chunk);
         if body.len() > LARGEST_REPLY {
             return Ok(BoundedBody::TooLarge);
@@ -217,7 +216,7 @@ pub(super) async fn read_body(answer: reqwest::Response) -> Result<BoundedBody, 
     Ok(BoundedBody::Whole(body.freeze()))
 }
 
-pub(crate) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
+pub(crate) async fn body_or_nothing(answer: HttpAnswer) -> Bytes {
     match read_body(answer).await {
         Ok(BoundedBody::Whole(body)) => body,
         Ok(BoundedBody::TooLarge) | Err(_) => Bytes::new(),
