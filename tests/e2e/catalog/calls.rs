@@ -68,6 +68,23 @@ async fn a_call_of_a_hidden_tool_is_refused_with_a_reason_and_never_sent() {
 }
 
 #[tokio::test]
+async fn a_second_name_that_a_lenient_server_might_read_is_refused() {
+    let library = Library::open(HIDING, "").await;
+    let token = library.gateway.token();
+    for (path, prefix) in [("/mcp/notes", ""), ("/mcp", "notes__")] {
+        let wire = library.session(path, &token).await;
+        for hidden in [json!({ "Name": "hang" }), json!({ "NAME": "hang" })] {
+            let mut params = json!({ "name": format!("{prefix}record") });
+            params.as_object_mut().unwrap().extend(hidden.as_object().unwrap().clone());
+            params["arguments"] = json!({ "nonce": "x" });
+            let answer = wire.post(&request(1, "tools/call", params)).await;
+            assert_eq!((answer.code(), &answer.last()["id"]), (Some(-32602), &json!(1)));
+        }
+    }
+    assert_eq!(library.notes.ledger.all().into_iter().collect::<Vec<_>>(), []);
+}
+
+#[tokio::test]
 async fn visible_items_next_to_hidden_ones_can_be_called() {
     let library = Library::open(HIDING, "").await;
     let token = library.gateway.token();

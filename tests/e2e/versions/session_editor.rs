@@ -38,6 +38,19 @@ async fn requests_to_newer_servers_name_the_client_and_their_answers_lose_newer_
 }
 
 #[tokio::test]
+async fn a_call_held_for_a_newer_server_is_sent_with_the_headers_that_repeat_its_arguments() {
+    let mut world = World::new(NEW, Transport::Http).await;
+    let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
+    world.upstream.kill().await;
+    world.gateway.until_down("era").await;
+    let seeing = json!({ "name": "seen", "arguments": { "region": "north" } });
+    let held = request(1, "tools/call", seeing);
+    let (answer, ()) = tokio::join!(wire.post(&held), world.upstream.start_again());
+    let seen: Value = serde_json::from_str(text(answer.last())).unwrap();
+    assert_eq!(seen["headers"]["mcp-param-region"], "north");
+}
+
+#[tokio::test]
 async fn required_input_is_requested_from_the_editor_and_the_state_returns_byte_for_byte() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::fixture::{OLD, World, text};
+use super::fixture::{NEW, OLD, World, text};
 
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
@@ -50,6 +50,19 @@ async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them
         let unknown = wire.newer(7, "vendor/nothing", json!({})).await;
         assert_eq!((unknown.status.as_u16(), unknown.code()), (404, Some(-32601)));
     }
+}
+
+#[tokio::test]
+async fn a_result_that_mentions_evermoors_own_answers_is_passed_on_like_any_other() {
+    let world = World::new(NEW, Transport::Http).await;
+    let wire = world.newer();
+    let mut results = Vec::new();
+    for nonce in ["plain", "dev.evermoor/outcome"] {
+        let params = json!({ "name": "echo", "arguments": { "nonce": nonce } });
+        let answer = wire.newer(1, "tools/call", params).await.last().clone();
+        results.push(answer["result"].to_string().replace(nonce, "x"));
+    }
+    assert_eq!(results[0], results[1]);
 }
 
 #[tokio::test]

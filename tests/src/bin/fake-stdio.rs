@@ -140,7 +140,7 @@ impl Fake {
     }
 
     fn call(&self, request: &Request) -> Response {
-        let params = request.params.clone().unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let params = request.params.clone().unwrap_or_default();
         let nonce = params.member("arguments").and_then(|arguments| arguments.text_member("nonce"));
         let nonce = nonce.unwrap_or_default();
         let said = match named(request).as_str() {
@@ -154,7 +154,7 @@ impl Fake {
                 nonce
             }
             "steps" => {
-                steps(&params);
+                steps(params.raw());
                 "done".into()
             }
             "wait" => {

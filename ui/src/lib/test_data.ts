@@ -24,6 +24,7 @@ export const down = (attempts = 1, code?: Code): UpstreamState => ({
 export const upstream = (title: string, link: UpstreamState = connected()): UpstreamStatus => ({
   name: title.toLowerCase(),
   title,
+  kind: 'address',
   target: 'http://localhost:39300/mcp',
   endpoint: `http://127.0.0.1:7420/mcp/${title.toLowerCase()}`,
   link,

@@ -67,6 +67,10 @@ name: string,
  */
 title: string, 
 /**
+ * What it is; a gateway of 0.1.0 does not say.
+ */
+kind?: UpstreamKind, 
+/**
  * Its address or command, without secrets.
  */
 target: string, 
@@ -94,6 +98,8 @@ app: AppStatus | null,
  * The user's last action on it.
  */
 touched: UserAction | null, };
+
+export type UpstreamKind = "address" | "program" | "app" | "demo";
 
 export type UserAction = { 
 /**

@@ -117,6 +117,10 @@ pub struct UpstreamStatus {
     pub name: String,
     /// The display name.
     pub title: String,
+    /// What it is; a gateway of 0.1.0 does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub kind: Option<UpstreamKind>,
     /// Its address or command, without secrets.
     pub target: String,
     /// The address of the endpoint that serves only this upstream.
@@ -134,6 +138,21 @@ pub struct UpstreamStatus {
     /// The user's last action on it.
     #[serde(default)]
     pub touched: Option<UserAction>,
+}
+
+/// What an upstream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub enum UpstreamKind {
+    /// A server at an address that somebody else runs.
+    Address,
+    /// A program that the gateway starts.
+    Program,
+    /// An application that a preset describes.
+    App,
+    /// The built-in demo server.
+    Demo,
 }
 
 /// A user's action on an upstream, from the dashboard, the tray or the command line.

@@ -12,6 +12,7 @@ fn upstream(title: &str, link: UpstreamState) -> UpstreamStatus {
     UpstreamStatus {
         name: title.to_lowercase(),
         title: title.into(),
+        kind: None,
         target: "http://127.0.0.1:1/mcp".into(),
         endpoint: "http://127.0.0.1:7420/mcp/x".into(),
         link,
@@ -140,6 +141,7 @@ fn the_dashboards_types_match_the_control_api() {
         Status::decl(&config),
         OverallState::decl(&config),
         UpstreamStatus::decl(&config),
+        UpstreamKind::decl(&config),
         UserAction::decl(&config),
         UpstreamState::decl(&config),
         AppStatus::decl(&config),

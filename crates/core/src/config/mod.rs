@@ -33,6 +33,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::api::UpstreamKind;
 use crate::catalog::filter::Filters;
 use crate::catalog::limits::CatalogLimits;
 use crate::catalog::naming::UpstreamName;
@@ -207,6 +208,15 @@ impl TransportConfig {
             Self::Stdio(program) => program.shown(),
             Self::App { preset } => format!("preset {preset}"),
             Self::Demo => "built in".into(),
+        }
+    }
+
+    pub fn kind(&self) -> UpstreamKind {
+        match self {
+            Self::Http { .. } => UpstreamKind::Address,
+            Self::Stdio(_) => UpstreamKind::Program,
+            Self::App { .. } => UpstreamKind::App,
+            Self::Demo => UpstreamKind::Demo,
         }
     }
 

@@ -52,7 +52,7 @@ impl RetryPolicy {
     /// if a trusted upstream did; never if it carries the user's answers.
     pub fn class(&self, request: &Request, traits: Option<&ToolTraits>) -> RetryClass {
         let params = request.params.as_ref();
-        if params.is_some_and(|params| params.member("inputResponses").is_some()) {
+        if params.is_some_and(|params| params.has("inputResponses")) {
             return RetryClass::Once;
         }
         if request.method != method::TOOLS_CALL {

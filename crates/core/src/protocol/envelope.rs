@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::value::RawValue;
 
-use crate::protocol::json::{Members, Raw, too_deep};
+use crate::protocol::json::members::{Members, is_lookalike};
+use crate::protocol::json::{Raw, too_deep};
+use crate::protocol::params::Params;
 
 /// One JSON-RPC message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub enum Message {
 pub struct Request {
     pub id: Id,
     pub method: String,
-    pub params: Option<Raw>,
+    pub params: Option<Params>,
 }
 
 /// A message that expects no response.
@@ -52,6 +54,10 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id(Raw);
 
+/// The bytes of a message, in order. Some parts may be empty.
+#[derive(Clone, Debug, Default)]
+pub struct MessageParts(pub [Bytes; 3]);
+
 /// Why a text is not a JSON-RPC message, with the JSON-RPC error code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
@@ -67,6 +73,9 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 
+/// Up to this size, copying a payload is cheaper than sending the message in parts.
+const MAX_COPIED: usize = 16 << 10;
+
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl Message {
@@ -76,9 +85,14 @@ impl Message {
             Some(rest) => buffer.slice_ref(rest),
             None => buffer.clone(),
         };
-        let Members(members) =
-            serde_json::from_slice(&buffer).map_err(|error| unparsable(&error))?;
-        let member = |name| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
+        // Checked once for the whole message, which is faster than part by part.
+        let text = std::str::from_utf8(&buffer).map_err(|_| InvalidMessage {
+            code: PARSE_ERROR,
+            why: "the message is not valid UTF-8".into(),
+            id: None,
+        })?;
+        let members = Members::read(text).map_err(|error| unparsable(&error))?;
+        let member = |name| members.get(name);
         let raw = |value: &RawValue| Raw::view(&buffer, value);
 
         let id = match member("id") {
@@ -88,7 +102,7 @@ impl Message {
         let reject = |why: &'static str| {
             Err(InvalidMessage { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
         };
-        if members.iter().any(|(key, _)| is_lookalike(key)) {
+        if members.0.iter().any(|(key, _)| is_lookalike(key, &MEMBERS)) {
             return reject("a member name differs from a JSON-RPC member only in case");
         }
         if member("jsonrpc").map(RawValue::get) != Some("\"2.0\"") {
@@ -106,7 +120,10 @@ impl Message {
         match (method, member("result"), member("error")) {
             (Some(Err(_)), _, _) => reject("`method` must be a string"),
             (Some(Ok(method)), None, None) => match (&id, member("id")) {
-                (Some(id), _) => Ok(Self::Request(Request { id: id.clone(), method, params })),
+                (Some(id), _) => {
+                    let params = params.map(Params::from);
+                    Ok(Self::Request(Request { id: id.clone(), method, params }))
+                }
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
                 (None, Some(_)) => reject("`id` must not be null"),
             },
@@ -127,11 +144,20 @@ impl Message {
             Self::Response(response) => response.to_bytes(),
         }
     }
+
+    /// The message in parts, so that a large payload is not copied.
+    pub fn to_parts(&self) -> MessageParts {
+        match self {
+            Self::Request(request) => request.to_parts(),
+            Self::Notification(notification) => notification.to_bytes().into(),
+            Self::Response(response) => response.to_parts(),
+        }
+    }
 }
 
 impl Request {
     pub fn new(id: Id, method: &str, params: Option<Raw>) -> Self {
-        Self { id, method: method.to_owned(), params }
+        Self { id, method: method.to_owned(), params: params.map(Params::from) }
     }
 
     pub fn to_bytes(&self) -> Bytes {
@@ -140,6 +166,18 @@ impl Request {
             ("method", Raw::of(&self.method).as_bytes()),
             ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
         ])
+    }
+
+    pub fn to_parts(&self) -> MessageParts {
+        match &self.params {
+            Some(params) if params.as_bytes().len() > MAX_COPIED => {
+                let method = Raw::of(&self.method);
+                let head: [(&str, &[u8]); 2] =
+                    [("id", self.id.0.as_bytes()), ("method", method.as_bytes())];
+                write_around(&head, "params", params.as_bytes())
+            }
+            Some(_) | None => self.to_bytes().into(),
+        }
     }
 }
 
@@ -173,6 +211,15 @@ impl Response {
             Outcome::Error(error) => write(&[("id", id), ("error", error.as_bytes())]),
         }
     }
+
+    pub fn to_parts(&self) -> MessageParts {
+        match (&self.outcome, &self.id) {
+            (Outcome::Result(result), Some(id)) if result.as_bytes().len() > MAX_COPIED => {
+                write_around(&[("id", id.0.as_bytes())], "result", result.as_bytes())
+            }
+            (Outcome::Result(_) | Outcome::Error(_), _) => self.to_bytes().into(),
+        }
+    }
 }
 
 impl From<Request> for Message {
@@ -184,6 +231,12 @@ impl From<Request> for Message {
 impl From<Notification> for Message {
     fn from(notification: Notification) -> Self {
         Self::Notification(notification)
+    }
+}
+
+impl From<Bytes> for MessageParts {
+    fn from(bytes: Bytes) -> Self {
+        Self([bytes, Bytes::new(), Bytes::new()])
     }
 }
 
@@ -230,29 +283,41 @@ impl Id {
     }
 }
 
-/// Whether a parser that ignores case would take `key` for a member of the envelope.
-fn is_lookalike(key: &str) -> bool {
-    !MEMBERS.contains(&key)
-        && MEMBERS.iter().any(|known| key.to_uppercase() == known.to_uppercase())
-}
-
 fn unparsable(error: &serde_json::Error) -> InvalidMessage {
     let code = if error.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
     InvalidMessage { code, why: error.to_string().into(), id: None }
 }
 
 fn write(members: &[(&str, &[u8])]) -> Bytes {
-    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
-    let mut text = BytesMut::with_capacity(length + 18);
-    text.put_slice(b"{\"jsonrpc\":\"2.0\"");
-    for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
-        text.put_slice(b",\"");
-        text.put_slice(key.as_bytes());
-        text.put_slice(b"\":");
-        text.put_slice(value);
-    }
+    let mut text = begin(members, 1);
     text.put_u8(b'}');
     text.freeze()
+}
+
+/// A message whose last member is `payload`.
+fn write_around(members: &[(&str, &[u8])], key: &str, payload: &Bytes) -> MessageParts {
+    let mut head = begin(members, key.len() + 4);
+    put_key(&mut head, key);
+    MessageParts([head.freeze(), payload.clone(), Bytes::from_static(b"}")])
+}
+
+/// The beginning of a message, with space for `more` bytes.
+fn begin(members: &[(&str, &[u8])], more: usize) -> BytesMut {
+    const START: &[u8] = b"{\"jsonrpc\":\"2.0\"";
+    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+    let mut text = BytesMut::with_capacity(START.len() + length + more);
+    text.put_slice(START);
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
+        put_key(&mut text, key);
+        text.put_slice(value);
+    }
+    text
+}
+
+fn put_key(text: &mut BytesMut, key: &str) {
+    text.put_slice(b",\"");
+    text.put_slice(key.as_bytes());
+    text.put_slice(b"\":");
 }
 
 #[cfg(test)]
@@ -303,6 +368,23 @@ mod tests {
         };
         let params = request.params.unwrap();
         assert!(buffer.as_ptr_range().contains(&params.as_bytes().as_ptr()));
+    }
+
+    #[test]
+    fn a_message_in_parts_has_the_same_bytes() {
+        for size in [0, MAX_COPIED, MAX_COPIED + 1] {
+            let payload = Raw::of(&"x".repeat(size));
+            let request = Request::new(Id::number(1), "m", Some(payload.clone()));
+            let error = Response { id: None, outcome: Outcome::Error(payload.clone()) };
+            for message in [
+                Message::Request(request),
+                Message::Response(Response::result(Id::text("a"), payload)),
+                Message::Response(error),
+                Message::Notification(Notification::new("n", None)),
+            ] {
+                assert_eq!(message.to_parts().0.concat(), &message.to_bytes()[..]);
+            }
+        }
     }
 
     #[test]

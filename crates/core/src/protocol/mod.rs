@@ -1,6 +1,7 @@
 //! MCP and JSON-RPC on the wire.
 //!
-//! - [`json`]: JSON values that keep their bytes; [`envelope`]: JSON-RPC messages
+//! - [`json`]: JSON values that keep their bytes; [`envelope`]: JSON-RPC messages; [`params`]: the
+//!   parameters of a request, read once
 //! - [`mcp`]: method names, headers and the handshake
 //! - [`version`]: protocol versions and how one is chosen
 //! - [`stateless`]: requests of 2026-07-28, which have no session
@@ -20,6 +21,7 @@ pub mod json;
 pub mod log_level;
 pub mod mcp;
 pub mod oversize;
+pub mod params;
 pub mod progress;
 pub mod shim_frames;
 pub mod sse;

@@ -5,24 +5,22 @@
 
 use crate::protocol::envelope::Notification;
 use crate::protocol::json::Raw;
+use crate::protocol::params::{PROGRESS_TOKEN, Params};
 
 /// The parameters to send for call `number`, and the editor's token if it asked for progress.
-pub fn replace_token(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>) {
-    let Some(params) = params else { return (None, None) };
-    let meta = params.member("_meta");
-    match meta.as_ref().and_then(|meta| meta.member("progressToken")).zip(meta.as_ref()) {
-        Some((token, meta)) => {
-            let meta = meta.with("progressToken", &Raw::of(&number));
-            (Some(params.with("_meta", &meta)), Some(token))
-        }
-        None => (Some(params.clone()), None),
-    }
+pub fn replace_token(params: Option<&Params>, number: u64) -> (Option<Params>, Option<Raw>) {
+    let token = params.and_then(|params| params.meta(PROGRESS_TOKEN));
+    let replaced = params.map(|params| match token {
+        Some(_) => params.with_meta(PROGRESS_TOKEN, &Raw::of(&number)),
+        None => params.clone(),
+    });
+    (replaced, token)
 }
 
 /// The number of the call that a progress notification is about, and its parameters.
 pub fn call_number(notification: &Notification) -> Option<(u64, Raw)> {
     let params = notification.params.clone()?;
-    let number = params.member("progressToken")?.read().ok()?;
+    let number = params.member(PROGRESS_TOKEN)?.read().ok()?;
     Some((number, params))
 }
 
@@ -37,7 +35,7 @@ mod tests {
     #[test]
     fn only_the_progress_token_is_replaced() {
         let params = raw(r#"{"name":"x","_meta":{"traceparent":"t","progressToken":"mine"}}"#);
-        let (sent, token) = replace_token(Some(&params), 7);
+        let (sent, token) = replace_token(Some(&params.into()), 7);
         assert_eq!(
             sent.unwrap().as_str(),
             r#"{"name":"x","_meta":{"traceparent":"t","progressToken":7}}"#
@@ -47,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_call_without_a_progress_token_is_unchanged() {
-        let params = raw(r#"{"name":"x","_meta":{}}"#);
+        let params = Params::from(raw(r#"{"name":"x","_meta":{}}"#));
         assert_eq!(replace_token(Some(&params), 7), (Some(params), None));
         assert_eq!(replace_token(None, 7), (None, None));
     }

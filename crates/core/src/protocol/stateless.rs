@@ -12,6 +12,7 @@ use crate::protocol::envelope::{
 use crate::protocol::json::Raw;
 use crate::protocol::log_level::LoggingLevel;
 use crate::protocol::mcp::{STATELESS, header, meta, method};
+use crate::protocol::params::Params;
 
 use super::translate::client_capabilities::ClientCapabilities;
 use super::translate::response::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
@@ -56,12 +57,12 @@ pub fn without_subscription_id(notification: Notification) -> Notification {
 }
 
 /// Whether the message says that it is of this protocol version.
-pub fn is_stateless(params: Option<&Raw>) -> bool {
+pub fn is_stateless(params: Option<&Params>) -> bool {
     claimed_version(params).is_some()
 }
 
-fn claimed_version(params: Option<&Raw>) -> Option<String> {
-    params?.member("_meta")?.text_member(meta::PROTOCOL_VERSION)
+fn claimed_version(params: Option<&Params>) -> Option<String> {
+    params?.meta(meta::PROTOCOL_VERSION)?.read().ok()
 }
 
 /// Checks that the headers of a request match its body, and reads what it says about its client.
@@ -75,7 +76,7 @@ pub fn read(
         RejectedRequest { status, response }
     };
     let mismatch = |why: &str| reject(400, HEADER_MISMATCH, why);
-    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let meta = |key: &str| request.params.as_ref().and_then(|params| params.meta(key));
     let claimed = claimed_version(request.params.as_ref());
     let revision = header(header::PROTOCOL_VERSION);
     match (&revision, &claimed) {
@@ -106,8 +107,7 @@ pub fn read(
             ));
         }
     }
-    let capabilities = meta.as_ref().and_then(|meta| meta.member(meta::CAPABILITIES));
-    let Some(capabilities) = capabilities.filter(|raw| raw.entries().is_some()) else {
+    let Some(capabilities) = meta(meta::CAPABILITIES).filter(|raw| raw.entries().is_some()) else {
         let why = format!("`_meta` must contain `{}`, an object.", meta::CAPABILITIES);
         return Err(reject(400, INVALID_PARAMS, &why));
     };
@@ -115,7 +115,7 @@ pub fn read(
         let why = format!("`{}` does not exist in {STATELESS}.", request.method);
         return Err(reject(404, METHOD_NOT_FOUND, &why));
     }
-    let level = meta.and_then(|meta| meta.text_member(meta::LOG_LEVEL));
+    let level = meta(meta::LOG_LEVEL).and_then(|level| level.read::<String>().ok());
     let level = level.as_deref().and_then(LoggingLevel::parse);
     let (client_capabilities, tasks) =
         (ClientCapabilities::read(&capabilities), task::is_declared(&capabilities));

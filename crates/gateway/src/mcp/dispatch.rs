@@ -43,7 +43,7 @@ pub async fn post(
     if body.trim_ascii_start().starts_with(b"[") {
         return batch::answer(&endpoint, view, &editor, &headers, &body).await;
     }
-    let message = match Message::parse(&body) {
+    let message = match Message::from_editor(&body) {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };

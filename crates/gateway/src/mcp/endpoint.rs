@@ -176,7 +176,6 @@ fn deliver_to_call(session: &ActiveSession, message: Message) -> Option<Message>
 
 /// The client that a stateless request names in its `_meta`.
 fn program(request: &Request) -> Implementation {
-    let request_meta = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let program = request_meta.and_then(|request_meta| request_meta.member(meta::CLIENT));
+    let program = request.params.as_ref().and_then(|params| params.meta(meta::CLIENT));
     program.and_then(|raw| raw.read().ok()).unwrap_or_default()
 }

@@ -1,10 +1,13 @@
 //! HTTP headers and bodies of MCP messages: content type checks, and JSON-RPC responses.
 
-use axum::response::{IntoResponse as _, Response as HttpResponse};
-use http::{HeaderMap, StatusCode, header};
+use axum::body::Body;
+use axum::response::Response as HttpResponse;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use evermoor_core::api::ClientTransport;
 use evermoor_core::protocol::envelope::{INVALID_REQUEST, Response};
+
+use crate::system::message_body::MessageBody;
 
 /// The User-Agent that the stdio shim sends.
 const SHIM: &str = "evermoor-connect";
@@ -19,8 +22,9 @@ pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Whether the client accepts this content type.
 pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
-    let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase();
-    accept.contains(kind) || accept.contains("*/*")
+    let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default();
+    let mut kinds = accept.split([',', ';']).map(str::trim);
+    kinds.any(|one| one.eq_ignore_ascii_case(kind) || one == "*/*")
 }
 
 /// Requires a JSON content type: a web page cannot send one across origins without a preflight.
@@ -53,7 +57,12 @@ pub(super) fn json(response: &Response) -> HttpResponse {
 }
 
 pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse {
-    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+    let body = MessageBody::from(response.to_parts());
+    let mut response = HttpResponse::new(Body::new(body));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 /// How the client reached the gateway.

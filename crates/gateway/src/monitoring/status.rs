@@ -160,6 +160,7 @@ fn shown(
     api::UpstreamStatus {
         name: upstream.name.to_string(),
         title: upstream.title.clone(),
+        kind: Some(upstream.transport.kind()),
         target: upstream.transport.target(),
         endpoint: format!("{origin}/mcp/{}", upstream.name),
         link,

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Hidden, can_see, editor_heading};
-use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, subject};
+use evermoor_core::failure::outcome::{Answer, DeliveryStatus, NotSent, UndeliveredCall, subject};
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
@@ -115,20 +115,20 @@ impl View {
         self.catalog().visibility(&upstream.config)?.hides(list, name)
     }
 
-    /// The response to a request that names something hidden; `None` if nothing is. `own` is the
+    /// The answer to a request that names something hidden; `None` if nothing is. `own` is the
     /// request under the upstream's own names.
     pub fn refuses(
         &self,
         upstream: &UpstreamHandle,
         asked: &Request,
         own: &Request,
-    ) -> Option<Response> {
+    ) -> Option<Answer> {
         let hidden = self.catalog().visibility(&upstream.config)?.refuses(own)?;
         Some(self.refusal(upstream, asked, hidden))
     }
 
-    /// The response to a request for something hidden.
-    pub fn refusal(&self, upstream: &UpstreamHandle, asked: &Request, hidden: Hidden) -> Response {
+    /// The answer to a request for something hidden.
+    pub fn refusal(&self, upstream: &UpstreamHandle, asked: &Request, hidden: Hidden) -> Answer {
         let (subject, is_tool) = subject(&asked.method, asked.params.as_ref());
         let undelivered = UndeliveredCall {
             subject: &subject,
@@ -141,7 +141,7 @@ impl View {
             held: Duration::ZERO,
             retry_after: None,
         };
-        undelivered.answer(asked.id.clone())
+        Answer::undelivered(&undelivered, asked.id.clone())
     }
 
     /// Says what hides a resource.

@@ -14,9 +14,11 @@ use tokio::time::timeout;
 use evermoor_core::catalog::naming::{UpstreamName, merged_name};
 use evermoor_core::catalog::visibility::{Hidden, asked_for};
 use evermoor_core::catalog::{ItemOrigin, ListKind, list_result};
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{gateway_info, method};
+use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::translate::server_info::ServerDescription;
 
 use crate::monitoring::status::Overview;
@@ -33,8 +35,8 @@ pub struct Router {
 
 /// Who answers a request.
 pub enum Destination {
-    /// The gateway, with this response.
-    Gateway(Response),
+    /// The gateway, with this answer.
+    Gateway(Answer),
     /// An upstream, with the request under its own names.
     Upstream(UpstreamHandle, Request),
 }
@@ -216,7 +218,7 @@ impl Router {
     ) -> Option<(UpstreamHandle, Request)> {
         let merged = view.catalog().merged;
         let renamed = |origin: &ItemOrigin| {
-            let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
+            let named = |params: &Params| params.with("name", &Raw::of(&origin.name));
             let params = request.params.as_ref().map(named);
             let upstream = self.by_name(Some(&origin.upstream))?;
             Some((upstream, Request { params, ..request.clone() }))
@@ -288,11 +290,12 @@ async fn one(upstream: &UpstreamHandle, request: &Request) -> Destination {
 }
 
 fn answered(request: &Request, result: Raw) -> Destination {
-    Destination::Gateway(Response::result(request.id.clone(), result))
+    Destination::Gateway(Answer::from_gateway(Response::result(request.id.clone(), result)))
 }
 
 fn rejected(request: &Request, code: i32, why: &str) -> Destination {
-    Destination::Gateway(Response::error(Some(request.id.clone()), code, why))
+    let refusal = Response::error(Some(request.id.clone()), code, why);
+    Destination::Gateway(Answer::from_gateway(refusal))
 }
 
 /// Says that something was not found, and what to do.

@@ -3,6 +3,7 @@
 //! - [`clock`]: the wall clock and random numbers, injected for simulations
 //! - [`keys`]: the editors' tokens, the session key and the control token
 //! - [`redaction`]: removes known secrets from everything the gateway writes
+//! - `message_body`: a message as the body of an HTTP request or response
 //! - `wake`: detects that the machine slept
 //! - `file_watch`: detects that files or folders changed
 //! - `exit`: describes how a process exited
@@ -14,6 +15,7 @@ pub mod clock;
 pub(crate) mod exit;
 pub(crate) mod file_watch;
 pub mod keys;
+pub(crate) mod message_body;
 pub mod redaction;
 pub(crate) mod wake;
 pub mod write_lease;

@@ -24,6 +24,7 @@ use evermoor_core::protocol::envelope::{
 };
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{InitializeParams, SessionVersion, initialize_result, method};
+use evermoor_core::protocol::params::Params;
 use evermoor_core::security::request_access;
 use evermoor_core::security::request_access::AccessRequest;
 
@@ -82,7 +83,7 @@ fn json(status: StatusCode, response: &Response) -> HttpResponse {
 impl Demo {
     async fn respond(&self, request: &Request) -> Response {
         let id = request.id.clone();
-        let params = request.params.clone().unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let params = request.params.clone().unwrap_or_default();
         match request.method.as_str() {
             method::INITIALIZE => Response::result(id, initialize(&params)),
             method::PING => Response::result(id, Raw::of(&serde_json::json!({}))),
@@ -103,7 +104,7 @@ impl Demo {
         }
     }
 
-    async fn call(&self, params: &Raw) -> Option<String> {
+    async fn call(&self, params: &Params) -> Option<String> {
         let argument = |name: &str| params.member("arguments")?.member(name);
         match params.text_member("name")?.as_str() {
             "echo" => Some(argument("text").and_then(|text| text.read().ok()).unwrap_or_default()),
@@ -123,7 +124,7 @@ impl Demo {
     }
 }
 
-fn initialize(params: &Raw) -> Raw {
+fn initialize(params: &Params) -> Raw {
     let asked = params.read::<InitializeParams>().ok();
     let revision = asked.and_then(|asked| SessionVersion::parse(&asked.protocol_version));
     let info =

@@ -54,7 +54,7 @@ use crate::upstream::subscriptions::Subscriptions;
 pub use handle::UpstreamHandle;
 pub use per_client::scope::{ConnectionScope, ScopeOwner};
 pub use server_requests::{Caller, ServerRequest};
-pub use transport::connection::{CallReply, ReplyStream};
+pub use transport::connection::{CallReply, ReplyPart, ReplyStream};
 pub use transport::live_connection::{LiveConnection, Stall};
 
 /// What all upstreams of a gateway share.

@@ -28,6 +28,7 @@ use evermoor_core::protocol::envelope::{
 };
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
@@ -37,13 +38,11 @@ pub struct Caller {
     /// The number of the editor's session.
     pub session: u64,
     /// The client metadata for a stateless upstream; `None` if the call already has it.
-    pub client_meta: Option<ClientMeta>,
+    pub client_meta: Option<Arc<ClientMeta>>,
     /// Receives the server's requests about the call.
     pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
-    /// Headers for a stateless upstream that repeat parts of the call, by name.
-    pub headers: Vec<(String, String)>,
     pub delivery_status: Arc<DeliveryStatus>,
 }
 
@@ -264,10 +263,10 @@ impl ServerRequests {
 /// Adds client metadata to a call's parameters for a stateless server, or removes it for one with
 /// sessions.
 pub(super) fn with_client_meta(
-    params: Option<Raw>,
+    params: Option<Params>,
     caller: Option<&Caller>,
     stateless: Option<&ClientMeta>,
-) -> Option<Raw> {
+) -> Option<Params> {
     match (stateless, caller) {
         (Some(gateway), None) => Some(gateway.attach(params)),
         (Some(_), Some(Caller { client_meta: Some(editor), .. })) => Some(editor.attach(params)),
@@ -290,7 +289,6 @@ mod tests {
                 client_meta: None,
                 questions,
                 logs: None,
-                headers: Vec::new(),
                 delivery_status: Arc::default(),
             },
             asked,

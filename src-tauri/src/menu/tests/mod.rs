@@ -32,6 +32,7 @@ fn upstream(title: &str, tools: u32, link: UpstreamState) -> UpstreamStatus {
     UpstreamStatus {
         name,
         title,
+        kind: None,
         target,
         endpoint,
         link,

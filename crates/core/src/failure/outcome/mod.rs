@@ -4,15 +4,20 @@
 //! have run. *Not delivered* (`not_sent`) means that nothing left the gateway: calling again is
 //! safe. *Outcome unknown* (`unknown`) means that it was sent and no reply came: it may or may not
 //! have run. `text` tells the model, `details` (in `_meta`) tells a program; neither is ever empty.
+//! Within the gateway, the type [`Answer`] says who answered.
 
+mod answer;
 mod details;
 mod text;
 
 use std::time::{Duration, SystemTime};
 
+pub use answer::{Answer, AnswerOrigin};
+
 use crate::protocol::envelope::{Id, Outcome, Response};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
+use crate::protocol::params::Params;
 
 /// The `_meta` key of the details.
 pub const META_KEY: &str = "dev.evermoor/outcome";
@@ -117,7 +122,7 @@ impl UndeliveredCall<'_> {
 }
 
 /// What a request calls: the tool's name for a tool call (with `true`), else the method.
-pub fn subject(called: &str, params: Option<&Raw>) -> (String, bool) {
+pub fn subject(called: &str, params: Option<&Params>) -> (String, bool) {
     if called != method::TOOLS_CALL {
         return (called.to_owned(), false);
     }
@@ -220,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_subject_of_a_tool_call_is_the_tool() {
-        let params = Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} }));
+        let params = Params::from(Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} })));
         assert_eq!(subject("tools/call", Some(&params)), ("echo".into(), true));
         assert_eq!(subject("resources/read", Some(&params)), ("resources/read".into(), false));
     }

@@ -5,7 +5,7 @@ use super::clock::ClockReading;
 use super::displayed::DisplayedAlerts;
 use super::kind::ProblemKind;
 use super::timing::AlertTiming;
-use crate::api::{RestartProgress, UpstreamState, UpstreamStatus, UserAction};
+use crate::api::{RestartProgress, UpstreamKind, UpstreamState, UpstreamStatus, UserAction};
 use crate::failure::{Code, Failure};
 
 /// An upstream, or the gateway itself.
@@ -274,7 +274,8 @@ impl Subject {
         Self {
             name: upstream.name.clone(),
             title: upstream.title.clone(),
-            restartable: upstream.app.is_some() || !upstream.target.contains("://"),
+            restartable: upstream.app.is_some()
+                || upstream.kind.is_some_and(|kind| kind != UpstreamKind::Address),
         }
     }
 }

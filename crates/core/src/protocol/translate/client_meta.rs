@@ -5,6 +5,7 @@ use crate::protocol::mcp::{Implementation, STATELESS, gateway_info, meta};
 
 use super::client_capabilities::ClientCapabilities;
 use super::task;
+use crate::protocol::params::Params;
 
 /// The entries of `_meta` that identify the client of a request.
 #[derive(Clone, Debug)]
@@ -44,8 +45,8 @@ impl ClientMeta {
     }
 
     /// Adds the entries to the `_meta` of the parameters.
-    pub fn attach(&self, params: Option<Raw>) -> Raw {
-        let params = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+    pub fn attach(&self, params: Option<Params>) -> Params {
+        let params = params.unwrap_or_default();
         let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let meta = self.0.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
         params.with("_meta", &meta)
@@ -53,7 +54,7 @@ impl ClientMeta {
 
     /// Removes everything that a server with sessions does not know: these entries, and the input of
     /// a repeated call.
-    pub fn strip(params: Option<Raw>) -> Option<Raw> {
+    pub fn strip(params: Option<Params>) -> Option<Params> {
         let params = params?.without(&["inputResponses", "requestState"]);
         let Some(meta) = params.member("_meta") else { return Some(params) };
         let keys = [meta::PROTOCOL_VERSION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn the_client_is_added_and_other_meta_entries_are_kept() {
-        let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
+        let params =
+            Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } })).into();
         let meta = ClientMeta::gateway("1").attach(Some(params)).member("_meta").unwrap();
         assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
         let revision = meta.text_member(crate::protocol::mcp::meta::PROTOCOL_VERSION);
@@ -80,10 +82,10 @@ mod tests {
 
     #[test]
     fn a_request_for_an_older_server_does_not_name_the_client() {
-        let params = Raw::of(&serde_json::json!({ "name": "x" }));
+        let params = Params::from(Raw::of(&serde_json::json!({ "name": "x" })));
         let with_client = ClientMeta::gateway("1").attach(Some(params.clone()));
         assert_eq!(ClientMeta::strip(Some(with_client)), Some(params));
-        let traced = Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } }));
+        let traced = Params::from(Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } })));
         let with_client = ClientMeta::gateway("1").attach(Some(traced.clone()));
         assert_eq!(ClientMeta::strip(Some(with_client)), Some(traced));
     }

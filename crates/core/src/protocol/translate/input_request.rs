@@ -54,7 +54,7 @@ pub fn input_requests<'a>(requests: impl Iterator<Item = (String, &'a Request)>)
     requests.fold(Raw::of(&serde_json::json!({})), |all, (key, request)| {
         let converted = Raw::of(&serde_json::json!({ "method": request.method }));
         let converted = match &request.params {
-            Some(params) => converted.with("params", &for_newer(&request.method, params)),
+            Some(params) => converted.with("params", &for_newer(&request.method, params.raw())),
             None => converted,
         };
         all.with(&key, &converted)
@@ -70,7 +70,7 @@ pub fn retry_with_input(
     let empty = || Raw::of(&serde_json::json!({}));
     let responses =
         answers.iter().fold(empty(), |responses, (key, answer)| responses.with(key, answer));
-    let mut params = request.params.clone().unwrap_or_else(empty);
+    let mut params = request.params.clone().unwrap_or_default();
     params = params.with("inputResponses", &responses);
     if let Some(state) = state {
         params = params.with("requestState", state);

@@ -1,20 +1,30 @@
 //! Requests, translated for the upstream that they go to.
 
+use std::borrow::Cow;
+
 use crate::protocol::envelope::Request;
 use crate::protocol::mcp::{SessionVersion, meta, method};
 
 use super::task;
+use crate::protocol::params::Params;
 use crate::protocol::version::ProtocolVersion;
 
-/// The request without parameters that an upstream of this version does not know. The client's
-/// `_meta` is added or removed when it is sent (see [`ClientMeta`](super::client_meta::ClientMeta)).
-pub fn for_version(request: Request, upstream: ProtocolVersion) -> Request {
-    match request.method.as_str() {
-        method::COMPLETE if !upstream.knows(SessionVersion::V2025_06_18) => {
-            without(request, "context")
-        }
-        _ => request,
-    }
+/// The parameters of a request without those that an upstream of this version does not know. The
+/// client's `_meta` is a separate step (see [`ClientMeta`](super::client_meta::ClientMeta)).
+pub fn for_version<'a>(
+    called: &str,
+    params: Option<&'a Params>,
+    upstream: ProtocolVersion,
+) -> Option<Cow<'a, Params>> {
+    let unknown = match called {
+        method::COMPLETE if !upstream.knows(SessionVersion::V2025_06_18) => "context",
+        method::TOOLS_CALL if upstream.is_stateless() => "task",
+        _ => return params.map(Cow::Borrowed),
+    };
+    params.map(|params| match params.has(unknown) {
+        true => Cow::Owned(params.without(&[unknown])),
+        false => Cow::Borrowed(params),
+    })
 }
 
 /// The call changed so that neither side can turn it into a task.
@@ -23,18 +33,14 @@ pub fn without_tasks(request: Request) -> Request {
         return request;
     }
     let request = without(request, "task");
-    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let capabilities = meta.as_ref().and_then(|meta| meta.member(meta::CAPABILITIES));
-    let Some((meta, capabilities)) = meta.zip(capabilities.filter(task::is_declared)) else {
-        return request;
-    };
+    let capabilities = request.params.as_ref().and_then(|params| params.meta(meta::CAPABILITIES));
+    let Some(capabilities) = capabilities.filter(task::is_declared) else { return request };
     let extensions = capabilities.member("extensions").map(|all| all.without(&[task::EXTENSION]));
     let capabilities = match extensions {
         Some(rest) => capabilities.with("extensions", &rest),
         None => capabilities,
     };
-    let meta = meta.with(meta::CAPABILITIES, &capabilities);
-    let params = request.params.map(|params| params.with("_meta", &meta));
+    let params = request.params.map(|params| params.with_meta(meta::CAPABILITIES, &capabilities));
     Request { params, ..request }
 }
 
@@ -57,12 +63,23 @@ mod tests {
     #[test]
     fn a_completion_has_no_context_before_2025_06_18() {
         for protocol_version in ProtocolVersion::ALL {
+            let params = request("completion/complete").params;
             let sent =
-                for_version(request("completion/complete"), protocol_version).params.unwrap();
+                for_version("completion/complete", params.as_ref(), protocol_version).unwrap();
             let known = protocol_version.knows(SessionVersion::V2025_06_18);
-            assert_eq!(sent.member("context").is_some(), known, "{protocol_version:?}");
-            assert!(sent.member("ref").is_some());
-            assert_eq!(for_version(request("tools/call"), protocol_version), request("tools/call"));
+            assert_eq!(sent.has("context"), known, "{protocol_version:?}");
+            assert!(sent.has("ref"));
+        }
+    }
+
+    #[test]
+    fn a_stateless_server_is_not_asked_for_a_task_by_a_parameter() {
+        for protocol_version in ProtocolVersion::ALL {
+            let params = request("tools/call").params;
+            let sent = for_version("tools/call", params.as_ref(), protocol_version).unwrap();
+            assert_eq!(sent.has("task"), !protocol_version.is_stateless());
+            let other = for_version("vendor/x", params.as_ref(), protocol_version);
+            assert_eq!(other.as_deref(), params.as_ref());
         }
     }
 

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::protocol::envelope::Request;
-use crate::protocol::json::Raw;
 use crate::security::session_id::SessionKey;
 
 /// The claims of a request state. The field names are part of the signed token.
@@ -113,10 +112,9 @@ impl RequestState {
 
 /// A digest that identifies a call, without the members that the second call adds.
 fn digest(request: &Request) -> String {
-    let empty = Raw::of(&serde_json::json!({}));
-    let params = request.params.as_ref().unwrap_or(&empty);
+    let params = request.params.clone().unwrap_or_default();
     let arguments = params.without(&["_meta", "inputResponses", "requestState"]);
-    let mut members = arguments.entries().unwrap_or_default();
+    let mut members = arguments.raw().entries().unwrap_or_default();
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut hash = Sha256::new();
     hash.update(&request.method);
@@ -132,6 +130,7 @@ fn digest(request: &Request) -> String {
 mod tests {
     use super::*;
     use crate::protocol::envelope::Id;
+    use crate::protocol::json::Raw;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -34,13 +34,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, Unknown};
-use evermoor_core::protocol::envelope::{Message, Notification, Request, Response};
+use evermoor_core::failure::outcome::{Answer, AnswerOrigin, DeliveryStatus, NotSent, Unknown};
+use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::SessionVersion;
-use evermoor_core::protocol::stateless::encode_header;
-use evermoor_core::protocol::translate::param_headers::required_headers;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_platform::clock;
 
@@ -48,7 +46,7 @@ use super::endpoint::McpEndpoint;
 use crate::monitoring::activity::CallRecorder;
 use crate::routing::editor_view::{ListFilter, ViewScope};
 use crate::routing::router::{Destination, View};
-use crate::upstream::{CallReply, Caller, ScopeOwner, ServerRequest, UpstreamHandle};
+use crate::upstream::{CallReply, Caller, ReplyPart, ScopeOwner, ServerRequest, UpstreamHandle};
 use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
 pub use requester::Requester;
@@ -79,8 +77,10 @@ pub struct Exchange {
 
 /// What an exchange produces.
 pub enum ExchangeEvent {
-    /// A message about the request. A response is always the last one.
-    Message(Message),
+    /// A notification about the request.
+    Notification(Notification),
+    /// The answer, always as the last event.
+    Answer(Answer),
     /// A request from the upstream to the editor.
     ServerRequest(ServerRequest),
 }
@@ -102,9 +102,7 @@ impl Exchange {
         let router = endpoint.router.clone();
         let mut exchange = Self::at(endpoint, &view, &request, requester);
         exchange.stage = match exchange.translation.gateway_answer(&request) {
-            Some(response) => {
-                ExchangeStage::Calling(std::future::ready(CallReply::Whole(response)).boxed())
-            }
+            Some(response) => answered(Answer::from_gateway(response)),
             None => {
                 let finding = async move { router.route(&view, &request).await };
                 ExchangeStage::Routing(finding.boxed())
@@ -136,7 +134,6 @@ impl Exchange {
             client_meta: requester.client_meta,
             questions,
             logs: log,
-            headers: Vec::new(),
             delivery_status: Arc::default(),
         };
         let translation = Translation::new(
@@ -174,13 +171,6 @@ impl Exchange {
         Some((adapter.id().clone(), adapter.waiting(needed)?))
     }
 
-    /// Whether the upstream is stateless.
-    pub fn is_upstream_stateless(&self) -> bool {
-        self.upstream
-            .as_ref()
-            .is_some_and(|(upstream, _)| upstream.protocol_version().is_stateless())
-    }
-
     /// Whether the upstream may have received the call.
     pub fn was_sent(&self) -> bool {
         self.caller.was_sent()
@@ -213,27 +203,25 @@ impl Exchange {
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
                 Some(notification) = next_log(&mut self.logged) => {
-                    return Some(ExchangeEvent::Message(Message::Notification(notification)));
+                    return Some(ExchangeEvent::Notification(notification));
                 }
                 step = advance(&mut self.stage) => match step {
                     StageEvent::Routed(destination) => self.send_to(destination),
-                    StageEvent::Replied(CallReply::Whole(response)) => {
-                        if let Some(response) = self.on_reply(response) {
-                            return Some(self.finish(response));
+                    StageEvent::Replied(CallReply::Whole(answer))
+                    | StageEvent::Received(Some(ReplyPart::Answer(answer))) => {
+                        if let Some(answer) = self.on_reply(answer) {
+                            return Some(self.finish(answer));
                         }
                     }
-                    StageEvent::Replied(CallReply::Stream(messages)) => self.stage = ExchangeStage::Streaming(Box::new(messages)),
-                    StageEvent::Received(Some(Message::Response(response))) => {
-                        if let Some(response) = self.on_reply(response) {
-                            return Some(self.finish(response));
-                        }
+                    StageEvent::Replied(CallReply::Stream(parts)) => self.stage = ExchangeStage::Streaming(Box::new(parts)),
+                    StageEvent::Received(Some(ReplyPart::Notification(notification))) => {
+                        return Some(ExchangeEvent::Notification(notification));
                     }
-                    StageEvent::Received(Some(message)) => return Some(ExchangeEvent::Message(message)),
                     StageEvent::GatheredInput(GatheredInput::Call(request)) => self.call(request),
                     StageEvent::GatheredInput(GatheredInput::Refused(why)) => {
                         self.stage = ExchangeStage::Done;
                         let failed = self.translation.failed(&why);
-                        return Some(self.finish(failed));
+                        return Some(self.finish(Answer::from_gateway(failed)));
                     }
                     StageEvent::Received(None) | StageEvent::Done => {
                         self.stage = ExchangeStage::Done;
@@ -266,13 +254,13 @@ impl Exchange {
         while let Ok(Some(part)) = timeout_at(until, self.next_unbatched()).await {
             match part {
                 ExchangeEvent::ServerRequest(question) => self.batch.questions.push(question),
-                ExchangeEvent::Message(Message::Response(_)) => {
+                ExchangeEvent::Answer(_) => {
                     // The upstream did not wait for the answers.
                     self.batch.questions.clear();
                     self.batch.queued.push_back(part);
                     break;
                 }
-                ExchangeEvent::Message(_) => self.batch.queued.push_back(part),
+                ExchangeEvent::Notification(_) => self.batch.queued.push_back(part),
             }
         }
         let held = std::mem::take(&mut self.batch.questions).into_iter();
@@ -299,14 +287,14 @@ impl Exchange {
         self.batch.unsupported_request.as_ref()
     }
 
-    /// Records the response and returns it as the last event.
-    fn finish(&mut self, response: Response) -> ExchangeEvent {
-        self.record.close(&response, self.caller.held());
-        ExchangeEvent::Message(Message::Response(response))
+    /// Records the answer and returns it as the last event.
+    fn finish(&mut self, answer: Answer) -> ExchangeEvent {
+        self.record.close(&answer, self.caller.held());
+        ExchangeEvent::Answer(answer)
     }
 
     /// The answer to a call that shutdown no longer waits for.
-    fn abandoned_answer(&self) -> Response {
+    fn abandoned_answer(&self) -> Answer {
         let detail = "Evermoor stopped before the answer arrived";
         let fate = match self.was_sent() {
             true => DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now()),
@@ -317,18 +305,9 @@ impl Exchange {
 
     fn send_to(&mut self, destination: Destination) {
         match destination {
-            Destination::Gateway(response) => {
-                self.stage =
-                    ExchangeStage::Calling(std::future::ready(CallReply::Whole(response)).boxed());
-            }
+            Destination::Gateway(answer) => self.stage = answered(answer),
             Destination::Upstream(upstream, request) => {
                 let upstream = upstream.used_by(&self.owner);
-                if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
-                    let headers = required_headers(&request, &known.traits).into_iter();
-                    let headers =
-                        headers.filter_map(|(name, value)| Some((name, encode_header(&value?))));
-                    self.caller.headers = headers.collect();
-                }
                 self.record.address(&upstream, &request);
                 let request = self.translation.first_request(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
@@ -344,24 +323,26 @@ impl Exchange {
         self.stage = ExchangeStage::Calling(calling.boxed());
     }
 
-    /// Handles a reply. Returns the response for the editor, unless more input or another call is
+    /// Handles a reply. Returns the answer for the editor, unless more input or another call is
     /// needed first.
-    fn on_reply(&mut self, response: Response) -> Option<Response> {
+    fn on_reply(&mut self, answer: Answer) -> Option<Answer> {
         self.stage = ExchangeStage::Done;
-        let response = match &self.list_filter {
-            Some(list_filter) => list_filter.apply(response),
-            None => response,
+        let answer = match &self.list_filter {
+            Some(list_filter) => answer.map(|response| list_filter.apply(response)),
+            None => answer,
         };
-        let (from, request) = match &self.upstream {
-            Some((upstream, request)) => (upstream.protocol_version(), Some(request)),
+        let from = match (answer.origin, &self.upstream) {
+            (AnswerOrigin::Upstream(version), _) => version,
+            (_, Some((upstream, _))) => upstream.protocol_version(),
             // The gateway's own answers are translated for the editor too.
-            None if self.translation.editor.is_stateless() => {
-                (ProtocolVersion::Session(SessionVersion::LATEST), None)
+            (_, None) if self.translation.editor.is_stateless() => {
+                ProtocolVersion::Session(SessionVersion::LATEST)
             }
-            None => (ProtocolVersion::Stateless, None),
+            (_, None) => ProtocolVersion::Stateless,
         };
-        match self.translation.on_reply(from, request, response) {
-            ReplyAction::Answer(response) => Some(response),
+        let request = self.upstream.as_ref().map(|(_, request)| request);
+        match self.translation.on_reply(from, request, answer) {
+            ReplyAction::Answer(answer) => Some(answer),
             ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
                 self.stage = ExchangeStage::GatheringInput(gathering);
@@ -369,6 +350,11 @@ impl Exchange {
             }
         }
     }
+}
+
+/// The stage of a request that the gateway answers itself.
+fn answered(answer: Answer) -> ExchangeStage {
+    ExchangeStage::Calling(std::future::ready(CallReply::Whole(answer)).boxed())
 }
 
 /// The next log message; `None` if the editor receives none.

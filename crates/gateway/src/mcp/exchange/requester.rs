@@ -1,5 +1,7 @@
 //! The client that makes a request.
 
+use std::sync::Arc;
+
 use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
@@ -26,7 +28,7 @@ pub struct Requester {
     pub logs: bool,
     /// What to tell a stateless upstream about the client; `None` if the request already contains
     /// it.
-    pub client_meta: Option<ClientMeta>,
+    pub client_meta: Option<Arc<ClientMeta>>,
     /// The client's own name.
     pub client: Option<String>,
 }

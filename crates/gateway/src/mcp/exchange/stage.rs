@@ -2,11 +2,9 @@
 
 use futures_util::future::BoxFuture;
 
-use evermoor_core::protocol::envelope::Message;
-
 use super::super::exchange::input_rounds::GatheredInput;
 use crate::routing::router::Destination;
-use crate::upstream::{CallReply, ReplyStream};
+use crate::upstream::{CallReply, ReplyPart, ReplyStream};
 
 pub(super) enum ExchangeStage {
     Routing(BoxFuture<'static, Destination>),
@@ -21,7 +19,7 @@ pub(super) enum ExchangeStage {
 pub(super) enum StageEvent {
     Routed(Destination),
     Replied(CallReply),
-    Received(Option<Message>),
+    Received(Option<ReplyPart>),
     GatheredInput(GatheredInput),
     Done,
 }
@@ -31,7 +29,7 @@ pub(super) async fn advance(stage: &mut ExchangeStage) -> StageEvent {
     match stage {
         ExchangeStage::Routing(finding) => StageEvent::Routed(finding.await),
         ExchangeStage::Calling(asking) => StageEvent::Replied(asking.await),
-        ExchangeStage::Streaming(messages) => StageEvent::Received(messages.next().await),
+        ExchangeStage::Streaming(parts) => StageEvent::Received(parts.next().await),
         ExchangeStage::GatheringInput(gathering) => StageEvent::GatheredInput(gathering.await),
         ExchangeStage::Done => StageEvent::Done,
     }

@@ -1,15 +1,19 @@
 //! Translates a request and its response between the editor's protocol version and the upstream's.
 //! The rules are in `evermoor_core::protocol::translate`.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::translate::input_request::{InputRequired, parse_input_requests};
-use evermoor_core::protocol::translate::request::{for_version, without_tasks};
+use evermoor_core::protocol::translate::request::without_tasks;
 use evermoor_core::protocol::translate::response::translate;
 use evermoor_core::protocol::translate::task;
 use evermoor_core::protocol::translate::task_adapter::{TaskAdapter, TaskStep};
@@ -43,8 +47,8 @@ pub(super) struct Translation {
 
 /// What to do after a reply.
 pub(super) enum ReplyAction {
-    /// Return this response to the editor.
-    Answer(Response),
+    /// Return this answer to the editor.
+    Answer(Answer),
     /// Ask the editor first, then call the upstream again.
     Gather(Vec<ServerRequest>, BoxFuture<'static, GatheredInput>),
 }
@@ -82,7 +86,7 @@ impl Translation {
         }
     }
 
-    /// The request as it is first sent to the upstream.
+    /// The first request to the upstream. The connection that sends it encodes it for its version.
     pub(super) fn first_request(
         &mut self,
         upstream: &UpstreamHandle,
@@ -90,7 +94,6 @@ impl Translation {
         request: Request,
     ) -> Request {
         let protocol_version = upstream.protocol_version();
-        let request = for_version(request, protocol_version);
         if self.merged {
             return without_tasks(request);
         }
@@ -102,18 +105,16 @@ impl Translation {
                 let tool = params.and_then(|params| params.text_member("name"));
                 known.traits.makes_tasks(&tool.unwrap_or_default())
             }
-            false => params.is_some_and(|params| params.member("task").is_some()),
+            false => params.is_some_and(|params| params.has("task")),
         };
         let makes_tasks =
             request.method == method::TOOLS_CALL && self.tasks && self.offered && wanted;
         match TaskAdapter::of(&request, self.editor, protocol_version, makes_tasks) {
             Some((adapter, first)) => {
                 self.adapter = Some(adapter);
-                caller.client_meta = caller.client_meta.take().map(|who| who.with_tasks());
+                let with_tasks = |who: Arc<ClientMeta>| Arc::new((*who).clone().with_tasks());
+                caller.client_meta = caller.client_meta.take().map(with_tasks);
                 first
-            }
-            None if protocol_version.is_stateless() && !self.editor.is_stateless() => {
-                without_tasks(request)
             }
             None => request,
         }
@@ -125,8 +126,9 @@ impl Translation {
         &mut self,
         from: ProtocolVersion,
         request: Option<&Request>,
-        response: Response,
+        answer: Answer,
     ) -> ReplyAction {
+        let Answer { response, origin } = answer;
         let mut response = Response { id: Some(self.call.id.clone()), ..response };
         let crossing = from.is_stateless() && !self.editor.is_stateless();
         if crossing
@@ -155,7 +157,7 @@ impl Translation {
         }
         // The stateless handler translates the response itself.
         if self.editor.is_stateless() {
-            return ReplyAction::Answer(response);
+            return ReplyAction::Answer(Answer { response, origin });
         }
         let mut response = translate(&self.called, response, from, self.editor, None);
         if crossing
@@ -167,7 +169,7 @@ impl Translation {
         {
             response.outcome = Outcome::Result(marked);
         }
-        ReplyAction::Answer(response)
+        ReplyAction::Answer(Answer { response, origin })
     }
 
     /// The task adapter, if the exchange uses one.
@@ -178,14 +180,15 @@ impl Translation {
     /// Asks the editor for input, if it supports all that is needed.
     fn request_input(&mut self, request: &Request, needed: InputRequired) -> ReplyAction {
         if self.rounds >= MAX_ROUNDS {
-            return ReplyAction::Answer(self.failed("the server keeps asking for more input"));
+            let failed = self.failed("the server keeps asking for more input");
+            return ReplyAction::Answer(Answer::from_gateway(failed));
         }
         let unsupported =
             needed.asked.iter().find(|(_, asked)| !self.client_capabilities.can_answer(asked));
         if let Some((_, asked)) = unsupported {
             let text =
                 format!("the server needs `{}`, which the client does not support", asked.method);
-            return ReplyAction::Answer(self.failed(&text));
+            return ReplyAction::Answer(Answer::from_gateway(self.failed(&text)));
         }
         let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);
         self.rounds += 1;

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use evermoor_core::failure::outcome::{DeliveryStatus, UndeliveredCall};
-use evermoor_core::protocol::envelope::Response;
+use evermoor_core::failure::outcome::{Answer, DeliveryStatus, UndeliveredCall};
 use evermoor_core::protocol::event_id::CallRef;
 
 /// Says what is known of the call's delivery, and why it ended.
-pub(crate) fn answer(call: &CallRef, fate: DeliveryStatus, detail: &str) -> Response {
+pub(crate) fn answer(call: &CallRef, fate: DeliveryStatus, detail: &str) -> Answer {
     let undelivered = UndeliveredCall {
         subject: &call.subject,
         is_tool: call.is_tool,
@@ -19,5 +18,5 @@ pub(crate) fn answer(call: &CallRef, fate: DeliveryStatus, detail: &str) -> Resp
         held: Duration::ZERO,
         retry_after: None,
     };
-    undelivered.answer(call.id.clone())
+    Answer::undelivered(&undelivered, call.id.clone())
 }

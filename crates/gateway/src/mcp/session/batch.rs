@@ -65,7 +65,7 @@ async fn answer_part(
     session: &Arc<ActiveSession>,
     part: &Raw,
 ) -> Option<Raw> {
-    let response = match Message::parse(part.as_bytes()) {
+    let response = match Message::from_editor(part.as_bytes()) {
         Err(rejected) => rejected.into(),
         Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
             let why = "Send `initialize` on its own, not in a batch.";
@@ -97,8 +97,8 @@ async fn final_answer(
     let answer = async {
         loop {
             match exchange.next().await? {
-                ExchangeEvent::Message(Message::Response(response)) => return Some(response),
-                ExchangeEvent::Message(_) => {}
+                ExchangeEvent::Answer(answer) => return Some(answer.response),
+                ExchangeEvent::Notification(_) => {}
                 ExchangeEvent::ServerRequest(question) => {
                     question.reject("The client cannot be asked during a batch.");
                 }

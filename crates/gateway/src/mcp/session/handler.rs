@@ -53,9 +53,9 @@ pub(crate) async fn answer(
         }
     };
     let first = match first {
-        Some(ExchangeEvent::Message(Message::Response(response))) => {
+        Some(ExchangeEvent::Answer(answer)) => {
             running.exchange = None;
-            return json(&response);
+            return json(&answer.response);
         }
         first => first,
     };
@@ -120,13 +120,14 @@ pub(crate) async fn relay(
     let mut next = first;
     loop {
         match next.take() {
-            Some(ExchangeEvent::Message(Message::Notification(notification)))
+            Some(ExchangeEvent::Notification(notification))
                 if notification.method == method::LOG && !session.wants_log(&notification) => {}
-            Some(ExchangeEvent::Message(message)) => {
-                sink.write(&message);
-                if matches!(message, Message::Response(_)) {
-                    return;
-                }
+            Some(ExchangeEvent::Notification(notification)) => {
+                sink.write(&Message::Notification(notification));
+            }
+            Some(ExchangeEvent::Answer(answer)) => {
+                sink.write(&Message::Response(answer.response));
+                return;
             }
             Some(ExchangeEvent::ServerRequest(question)) => {
                 let cancelled = question.withdrawn.clone();

@@ -47,6 +47,8 @@ pub struct ActiveSession {
     /// Identifies the session within this run of the gateway.
     pub number: u64,
     claims: RwLock<SessionClaims>,
+    /// What a stateless upstream is told about the client.
+    client_meta: RwLock<Arc<ClientMeta>>,
     /// Cancels each call in flight.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     questions: Mutex<HashMap<Id, ServerRequest>>,
@@ -86,6 +88,7 @@ impl ActiveSession {
     ) -> Self {
         Self {
             number,
+            client_meta: RwLock::new(client_meta(&claims)),
             claims: RwLock::new(claims),
             calls: Mutex::default(),
             questions: Mutex::default(),
@@ -99,6 +102,11 @@ impl ActiveSession {
         }
     }
 
+    /// Whether the session belongs to this editor.
+    pub fn is_of(&self, editor: &str) -> bool {
+        self.claims.read().editor == editor
+    }
+
     /// What the session id says.
     pub fn claims(&self) -> SessionClaims {
         self.claims.read().clone()
@@ -106,15 +114,16 @@ impl ActiveSession {
 
     /// Sets what a later `initialize` says; an HTTP+SSE session exists before that.
     pub fn set_claims(&self, claims: SessionClaims) {
+        *self.client_meta.write() = client_meta(&claims);
         *self.claims.write() = claims;
     }
 
     /// The session as the maker of a request.
     pub fn requester(&self) -> Requester {
         let claims = self.claims.read();
-        let client_meta = ClientMeta::editor(&claims.client, claims.client_capabilities);
+        let client_meta = Arc::clone(&self.client_meta.read());
         let client_meta = match self.level() {
-            Some(level) => client_meta.with_log_level(level.as_str()),
+            Some(level) => Arc::new((*client_meta).clone().with_log_level(level.as_str())),
             None => client_meta,
         };
         Requester {
@@ -260,4 +269,8 @@ impl ActiveSession {
         self.questions.lock().clear();
         self.channel.lock().take();
     }
+}
+
+fn client_meta(claims: &SessionClaims) -> Arc<ClientMeta> {
+    Arc::new(ClientMeta::editor(&claims.client, claims.client_capabilities))
 }

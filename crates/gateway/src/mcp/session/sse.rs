@@ -138,7 +138,7 @@ pub async fn post(
     else {
         return refuse(StatusCode::NOT_FOUND, "This session has ended. Open a new stream.");
     };
-    let message = match Message::parse(&body) {
+    let message = match Message::from_editor(&body) {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };

@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use evermoor_core::failure::outcome::{DeliveryStatus, Unknown};
-use evermoor_core::protocol::envelope::{Message, Notification};
+use evermoor_core::protocol::envelope::Notification;
 use evermoor_core::protocol::event_id::{CallRef, EventId};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{header as mcp_header, method};
@@ -170,5 +170,5 @@ impl Events for SingleEvent {
 fn lost_call_event(call: &CallRef) -> Bytes {
     let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now());
     let detail = "Evermoor restarted before the answer arrived";
-    sse::write(None, None, &Message::Response(unfinished::answer(call, fate, detail)).to_bytes())
+    sse::write(None, None, &unfinished::answer(call, fate, detail).response.to_bytes())
 }

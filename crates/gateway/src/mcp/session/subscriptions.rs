@@ -230,10 +230,10 @@ fn is_ready(upstream: &UpstreamHandle) -> bool {
 async fn call_upstream(upstream: &UpstreamHandle, request: &Request) -> Response {
     let id = request.id.clone();
     match upstream.call(request, None).await {
-        CallReply::Whole(response) => response,
-        CallReply::Stream(messages) => {
+        CallReply::Whole(answer) => answer.response,
+        CallReply::Stream(parts) => {
             let no_answer = || Response::error(Some(id), -32603, "The server did not answer.");
-            messages.answer().await.unwrap_or_else(no_answer)
+            parts.answer().await.map_or_else(no_answer, |answer| answer.response)
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Sessions {
     /// Identifies this run of the gateway.
     instance_id: Arc<str>,
     table: Mutex<HashMap<Nonce, Arc<ActiveSession>>>,
+    /// Ids whose signature was verified, so that it is not computed for every request.
+    verified: Mutex<HashMap<Box<str>, Nonce>>,
     /// Sessions that ended, so that their ids are not accepted again.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
@@ -35,6 +37,7 @@ pub struct Sessions {
 /// How many sessions are kept before idle ones are dropped. Their ids stay valid.
 const MAX_IDLE: usize = 4096;
 const MAX_ENDED: usize = 4096;
+const MAX_VERIFIED: usize = 4096;
 
 impl Sessions {
     pub fn new(
@@ -49,6 +52,7 @@ impl Sessions {
             key,
             instance_id: instance_id.into(),
             table: Mutex::default(),
+            verified: Mutex::default(),
             ended: Mutex::default(),
             numbers: AtomicU64::new(1),
             notes,
@@ -81,12 +85,30 @@ impl Sessions {
 
     /// The session with this id, if Evermoor issued it to this editor and it has not ended.
     pub fn find(&self, id: &str, editor: &str) -> Option<Arc<ActiveSession>> {
+        if let Some(session) = self.find_verified(id) {
+            return session.is_of(editor).then_some(session);
+        }
         let claims = self.key.verify(id).filter(|claims| claims.editor == editor)?;
+        self.remember_verified(id, claims.nonce);
         if let Some(session) = self.table.lock().get(&claims.nonce) {
             return Some(Arc::clone(session));
         }
         let ended = self.ended.lock().contains(&claims.nonce);
         (!ended).then(|| self.put(claims, true))
+    }
+
+    /// The active session with an id that was verified before.
+    fn find_verified(&self, id: &str) -> Option<Arc<ActiveSession>> {
+        let nonce = *self.verified.lock().get(id)?;
+        self.table.lock().get(&nonce).cloned()
+    }
+
+    fn remember_verified(&self, id: &str, nonce: Nonce) {
+        let mut verified = self.verified.lock();
+        if verified.len() >= MAX_VERIFIED {
+            verified.clear();
+        }
+        verified.insert(id.into(), nonce);
     }
 
     /// The session with this id, if it is active.

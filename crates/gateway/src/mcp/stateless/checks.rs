@@ -3,7 +3,6 @@
 use http::{HeaderMap, StatusCode};
 
 use evermoor_core::failure::outcome;
-use evermoor_core::failure::outcome::META_KEY;
 use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response,
 };
@@ -28,22 +27,11 @@ pub(super) fn headers_agree(destination: &Destination, headers: &HeaderMap) -> b
     })
 }
 
-/// Whether the gateway answered in place of the upstream. Such answers are short.
-pub(super) fn is_gateway_answer(response: &Response) -> bool {
-    const LONGEST: usize = 8 << 10;
-    match &response.outcome {
-        Outcome::Result(result) => {
-            result.as_bytes().len() < LONGEST && result.as_str().contains(META_KEY)
-        }
-        Outcome::Error(_) => false,
-    }
-}
-
 /// Whether a call carries a `requestState` that its upstream cannot have issued. The upstream would
 /// take it for a new call.
 pub(super) fn has_foreign_state(destination: &Destination, request: &Request) -> bool {
     let params = request.params.as_ref();
-    let brings = params.is_some_and(|params| params.member("requestState").is_some());
+    let brings = params.is_some_and(|params| params.has("requestState"));
     let Destination::Upstream(upstream, _) = destination else { return false };
     brings && !upstream.protocol_version().is_stateless()
 }

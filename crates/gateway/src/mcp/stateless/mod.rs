@@ -22,7 +22,7 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use evermoor_core::failure::outcome::{DeliveryStatus, Unknown};
+use evermoor_core::failure::outcome::{AnswerOrigin, DeliveryStatus, Unknown};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::mcp::method;
@@ -47,9 +47,7 @@ use crate::editors::Editor;
 use crate::monitoring::clients::ClientKey;
 use crate::routing::router::{Destination, View};
 use crate::upstream::ScopeOwner;
-use checks::{
-    declined, has_foreign_state, headers_agree, is_gateway_answer, may_need_input, status,
-};
+use checks::{declined, has_foreign_state, headers_agree, may_need_input, status};
 use pending_input::Resume;
 
 const CANNOT_ASK: &str = "The client cannot be asked during this request.";
@@ -129,8 +127,8 @@ async fn answer_request(
         }
         Resume::Lost(since, why) => {
             let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, since);
-            let response = unfinished::answer(&CallRef::of(&request), fate, why);
-            return json(&to_stateless(&request.method, response, None));
+            let answer = unfinished::answer(&CallRef::of(&request), fate, why);
+            return json(&to_stateless(&request.method, answer.response, None));
         }
         Resume::Declined => return json(&declined(&request)),
         Resume::New if has_foreign_state(&destination, &request) => {
@@ -199,24 +197,24 @@ impl ResponseMessages {
                 }));
             }
             match self.exchange.as_mut()?.next().await? {
-                ExchangeEvent::Message(Message::Response(response)) => {
+                ExchangeEvent::Answer(answer) => {
                     let exchange = self.exchange.take()?;
+                    let newer_already =
+                        answer.origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless);
                     let response = match exchange.unsupported_request() {
-                        Some(question) => missing_capability(question, response),
-                        None => response,
+                        Some(question) => missing_capability(question, answer.response),
+                        None => answer.response,
                     };
-                    return Some(Message::Response(
-                        self.final_response(response, exchange.is_upstream_stateless()),
-                    ));
+                    return Some(Message::Response(self.final_response(response, newer_already)));
                 }
-                ExchangeEvent::Message(Message::Notification(notification))
-                    if notification.method == method::LOG =>
-                {
+                ExchangeEvent::Notification(notification) if notification.method == method::LOG => {
                     if self.asked.level.is_some_and(|level| level.hears(&notification)) {
                         return Some(Message::Notification(notification));
                     }
                 }
-                ExchangeEvent::Message(message) => return Some(message),
+                ExchangeEvent::Notification(notification) => {
+                    return Some(Message::Notification(notification));
+                }
                 ExchangeEvent::ServerRequest(question)
                     if self.request.method == method::TASKS_GET =>
                 {
@@ -244,10 +242,11 @@ impl ResponseMessages {
 }
 
 impl ResponseMessages {
-    /// The response as a stateless editor receives it.
+    /// The response as a stateless editor receives it. A response of a stateless upstream already
+    /// has the form of its version.
     fn final_response(&self, response: Response, newer_already: bool) -> Response {
         let response = Response { id: Some(self.request.id.clone()), ..response };
-        if newer_already && !is_gateway_answer(&response) {
+        if newer_already {
             return response;
         }
         if let Outcome::Error(error) = &response.outcome

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use evermoor_core::api::CallOutcome;
-use evermoor_core::failure::outcome::META_KEY;
-use evermoor_core::protocol::envelope::{Outcome, Request, Response};
+use evermoor_core::failure::outcome::{Answer, AnswerOrigin, DeliveryStatus, NotSent};
+use evermoor_core::protocol::envelope::{Outcome, Request};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
@@ -71,11 +71,11 @@ impl CallRecorder {
         open.upstream = Some(upstream.name().as_str().into());
     }
 
-    /// Records the response. `held` is how long the call was held.
-    pub fn close(&mut self, response: &Response, held: Duration) {
+    /// Records the answer. `held` is how long the call was held.
+    pub fn close(&mut self, answer: &Answer, held: Duration) {
         if let Some(open) = self.open.take() {
             let outcome = match open.upstream {
-                Some(_) => outcome(response),
+                Some(_) => outcome(answer),
                 None => CallOutcome::Refused,
             };
             open.tell(outcome, held);
@@ -112,21 +112,17 @@ impl OpenCall {
     }
 }
 
-/// The outcome of a call, as its response says.
-fn outcome(response: &Response) -> CallOutcome {
-    let details = match &response.outcome {
-        Outcome::Result(result) if !says_error(result) => return CallOutcome::Ok,
-        Outcome::Result(result) => result.member("_meta").and_then(|meta| meta.member(META_KEY)),
-        Outcome::Error(error) => error.member("data"),
-    };
-    let word = |key| details.as_ref().and_then(|details| details.text_member(key));
-    match (word("origin").as_deref(), word("outcome").as_deref()) {
-        (Some("gateway"), Some("not_sent")) if word("cause").as_deref() == Some("hidden") => {
-            CallOutcome::Refused
-        }
-        (Some("gateway"), Some("not_sent")) => CallOutcome::NotSent,
-        (Some("gateway"), Some(_)) => CallOutcome::Unknown,
-        (_, _) => CallOutcome::ToolError,
+/// The outcome of a call.
+fn outcome(answer: &Answer) -> CallOutcome {
+    match answer.origin {
+        AnswerOrigin::Undelivered(DeliveryStatus::NotSent(NotSent::Hidden)) => CallOutcome::Refused,
+        AnswerOrigin::Undelivered(DeliveryStatus::NotSent(_)) => CallOutcome::NotSent,
+        AnswerOrigin::Undelivered(DeliveryStatus::Unknown(..)) => CallOutcome::Unknown,
+        AnswerOrigin::Undelivered(DeliveryStatus::Unavailable(_)) => CallOutcome::ToolError,
+        AnswerOrigin::Upstream(_) | AnswerOrigin::Gateway => match &answer.response.outcome {
+            Outcome::Result(result) if !says_error(result) => CallOutcome::Ok,
+            Outcome::Result(_) | Outcome::Error(_) => CallOutcome::ToolError,
+        },
     }
 }
 
@@ -167,12 +163,14 @@ fn sets_flag(part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
-    use evermoor_core::protocol::envelope::Id;
+    use evermoor_core::failure::outcome::{META_KEY, UndeliveredCall, Unknown};
+    use evermoor_core::protocol::envelope::{Id, Response};
+    use evermoor_core::protocol::version::ProtocolVersion;
     use serde_json::json;
 
     fn of(result: serde_json::Value) -> CallOutcome {
-        outcome(&Response::result(Id::number(1), Raw::of(&result)))
+        let response = Response::result(Id::number(1), Raw::of(&result));
+        outcome(&Answer::from_upstream(response, ProtocolVersion::Stateless))
     }
 
     fn undelivered(fate: DeliveryStatus, is_tool: bool) -> CallOutcome {
@@ -190,7 +188,7 @@ mod tests {
             held,
             retry_after: None,
         };
-        outcome(&it.answer(Id::number(1)))
+        outcome(&Answer::undelivered(&it, Id::number(1)))
     }
 
     #[test]
@@ -199,7 +197,23 @@ mod tests {
         assert_eq!(of(json!({ "content": [], "isError": false })), CallOutcome::Ok);
         assert_eq!(of(json!({ "content": [], "isError": true })), CallOutcome::ToolError);
         let error = Response::error(Some(Id::number(1)), -32602, "no");
-        assert_eq!(outcome(&error), CallOutcome::ToolError);
+        assert_eq!(
+            outcome(&Answer::from_upstream(error, ProtocolVersion::Stateless)),
+            CallOutcome::ToolError
+        );
+    }
+
+    #[test]
+    fn an_upstream_cannot_pretend_that_a_call_was_not_sent() {
+        let details = json!({ "origin": "gateway", "outcome": "not_sent" });
+        let result = json!({ "content": [], "isError": true, "_meta": { META_KEY: details } });
+        assert_eq!(of(result), CallOutcome::ToolError);
+        let error = json!({ "code": -33003, "message": "no", "data": details });
+        let error = Response { id: None, outcome: Outcome::Error(Raw::of(&error)) };
+        assert_eq!(
+            outcome(&Answer::from_upstream(error, ProtocolVersion::Stateless)),
+            CallOutcome::ToolError
+        );
     }
 
     #[test]

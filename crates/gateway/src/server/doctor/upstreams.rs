@@ -95,6 +95,7 @@ mod tests {
         UpstreamStatus {
             name: "notes".into(),
             title: "Notes".into(),
+            kind: None,
             target: String::new(),
             endpoint: String::new(),
             link,

@@ -11,8 +11,9 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use evermoor_core::catalog::{ListKind, list_result};
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Request, Response};
-use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::params::Params;
 
 use crate::upstream::transport::connection::CallReply;
 use crate::upstream::{Caller, LinkState, UpstreamHandle, UpstreamSnapshot};
@@ -27,7 +28,7 @@ pub(crate) async fn answer(
     caller: Option<&Caller>,
 ) -> CallReply {
     // The cache has the whole list, so it can only replace the first page.
-    let later_page = |params: &Raw| params.member("cursor").is_some();
+    let later_page = |params: &Params| params.has("cursor");
     let list = ListKind::from_method(&request.method)
         .filter(|_| !request.params.as_ref().is_some_and(later_page));
     let Some(list) = list else { return handle.call(request, caller).await };
@@ -44,10 +45,8 @@ pub(crate) async fn answer(
     if let LinkState::Ready(ready) = link {
         ready.request_refresh();
     }
-    CallReply::Whole(Response::result(
-        request.id.clone(),
-        list_result(list, known.catalog.list(list)),
-    ))
+    let result = list_result(list, known.catalog.list(list));
+    CallReply::Whole(Answer::from_gateway(Response::result(request.id.clone(), result)))
 }
 
 /// Waits until there is a cached list and no connection that is known to be good.

@@ -24,13 +24,16 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use evermoor_core::failure::outcome::{self, DeliveryStatus, NotSent, UndeliveredCall, Unknown};
+use evermoor_core::failure::outcome::{
+    self, Answer, DeliveryStatus, NotSent, UndeliveredCall, Unknown,
+};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::policy::wake::Deadline;
-use evermoor_core::protocol::envelope::{Request, Response};
+use evermoor_core::protocol::envelope::Request;
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};
+use super::transport::outbound::OutboundCall;
 use super::{Caller, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
@@ -216,11 +219,11 @@ impl<'a> Delivery<'a> {
             Ok(reply) => {
                 ready.record_activity();
                 return Some(match reply {
-                    CallReply::Stream(messages) => {
-                        let messages = self.bounded(messages, ready, limit, sent_at);
+                    CallReply::Stream(parts) => {
+                        let parts = self.bounded(parts, ready, limit, sent_at);
                         let count =
                             ReplyTally::new(&self.handle.current_tally, self.affected.take());
-                        CallReply::Stream(messages.counted(count).keeping(guard))
+                        CallReply::Stream(parts.counted(count).keeping(guard))
                     }
                     whole @ CallReply::Whole(_) => {
                         self.affected.iter_mut().for_each(|call| call.end(CallEnd::Answered));
@@ -285,9 +288,13 @@ impl<'a> Delivery<'a> {
     /// Sends the call and waits for its reply while the upstream is alive, at most until `limit`.
     async fn send(&self, ready: &LiveConnection, limit: Instant) -> Result<CallReply, CallError> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
+        // The tools may have changed since the call arrived.
+        let known = self.handle.state.borrow().known.clone();
+        let traits = known.as_ref().map(|known| &known.traits);
+        let call = OutboundCall { request: self.request, caller: self.caller, traits };
         tokio::select! {
             biased;
-            reply = ready.connection.call(self.request, self.caller) => reply,
+            reply = ready.connection.call(call) => reply,
             () = ready.abandoned() => Err(unknown(Unknown::Stalled, STALLED.into())),
             () = sleep_until(limit) => Err(unknown(Unknown::Timeout, self.too_late())),
         }
@@ -296,7 +303,7 @@ impl<'a> Delivery<'a> {
     /// Applies the same limits to a streamed reply.
     fn bounded(
         &mut self,
-        messages: ReplyStream,
+        parts: ReplyStream,
         ready: &Arc<LiveConnection>,
         limit: Instant,
         sent_at: SystemTime,
@@ -313,7 +320,7 @@ impl<'a> Delivery<'a> {
         let late = self.answer(DeliveryStatus::Unknown(Unknown::Timeout, sent_at));
         // Keeps the connection open while the stream is read.
         let ready = Arc::clone(ready);
-        messages.or(ended).until(async move {
+        parts.or(ended).until(async move {
             tokio::select! {
                 () = ready.abandoned() => (stalled, true),
                 () = sleep_until(limit) => (late, false),
@@ -336,7 +343,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Ends the call without a reply from the upstream, and counts it.
-    fn end(&mut self, fate: DeliveryStatus) -> Response {
+    fn end(&mut self, fate: DeliveryStatus) -> Answer {
         let end = match self.overall(fate) {
             DeliveryStatus::NotSent(_) => CallEnd::NotSent,
             DeliveryStatus::Unknown(..) => CallEnd::Unknown,
@@ -354,7 +361,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    fn answer(&self, fate: DeliveryStatus) -> Response {
+    fn answer(&self, fate: DeliveryStatus) -> Answer {
         let fate = self.overall(fate);
         let (subject, is_tool) =
             outcome::subject(&self.request.method, self.request.params.as_ref());
@@ -369,7 +376,7 @@ impl<'a> Delivery<'a> {
             held: self.began.elapsed(),
             retry_after: self.retry_after,
         };
-        undelivered.answer(self.request.id.clone())
+        Answer::undelivered(&undelivered, self.request.id.clone())
     }
 }
 

@@ -137,7 +137,7 @@ async fn a_stream_that_never_ends_is_given_up_at_the_call_timeout_whatever_it_se
         let CallReply::Stream(messages) = handle.call(&call("tools/call"), None).await else {
             panic!("progress came first")
         };
-        let answer = json(&messages.answer().await.unwrap());
+        let answer = json(&messages.answer().await.unwrap().response);
         let details = &answer["result"]["_meta"]["dev.evermoor/outcome"];
         assert_eq!((&details["code"], &details["cause"]), (&(-33011).into(), &"timeout".into()));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
@@ -157,6 +157,6 @@ async fn a_read_that_may_have_run_is_not_reported_as_unsent_when_the_hold_ends()
     let CallReply::Whole(answer) = handle.call(&call("resources/read"), None).await else {
         panic!("nothing was streamed")
     };
-    let data = &json(&answer)["error"]["data"];
+    let data = &json(&answer.response)["error"]["data"];
     assert_eq!((&data["outcome"], &data["sent"]), (&"unknown".into(), &true.into()), "{data}");
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
-use evermoor_core::failure::outcome::META_KEY;
+use evermoor_core::failure::outcome::{Answer, AnswerOrigin, DeliveryStatus};
 use evermoor_core::protocol::envelope::{Id, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
@@ -142,23 +142,25 @@ async fn call(
     let answer = match reply {
         None => RecordedAnswer::GaveUp,
         Some(CallReply::Stream(_)) => RecordedAnswer::Malformed,
-        Some(CallReply::Whole(response)) => match response.outcome {
-            Outcome::Error(_) => RecordedAnswer::Malformed,
-            Outcome::Result(result) => read(&result),
-        },
+        Some(CallReply::Whole(answer)) => read(&answer),
     };
     RecordedCall { server, nonce, answer, took: began.elapsed() }
 }
 
-fn read(result: &Raw) -> RecordedAnswer {
-    if let Some(nonce) = result.text_member("nonce") {
-        return RecordedAnswer::Result(nonce);
-    }
-    let outcome = result.member("_meta").and_then(|meta| meta.member(META_KEY));
-    match outcome.and_then(|outcome| outcome.text_member("outcome")).as_deref() {
-        Some("not_sent") => RecordedAnswer::NotSent,
-        Some("unknown") => RecordedAnswer::Unknown,
-        _ => RecordedAnswer::Malformed,
+fn read(answer: &Answer) -> RecordedAnswer {
+    let Outcome::Result(result) = &answer.response.outcome else {
+        return RecordedAnswer::Malformed;
+    };
+    match answer.origin {
+        AnswerOrigin::Upstream(_) => match result.text_member("nonce") {
+            Some(nonce) => RecordedAnswer::Result(nonce),
+            None => RecordedAnswer::Malformed,
+        },
+        AnswerOrigin::Undelivered(DeliveryStatus::NotSent(_)) => RecordedAnswer::NotSent,
+        AnswerOrigin::Undelivered(DeliveryStatus::Unknown(..)) => RecordedAnswer::Unknown,
+        AnswerOrigin::Undelivered(DeliveryStatus::Unavailable(_)) | AnswerOrigin::Gateway => {
+            RecordedAnswer::Malformed
+        }
     }
 }
 

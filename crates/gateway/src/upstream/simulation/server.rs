@@ -177,10 +177,10 @@ impl Connect for SimulatedServer {
         if self.behaviour() == Behaviour::Down {
             return Err(Failure::new(Code::ConnectionRefused, "Connection refused.", "Wait."));
         }
-        let (channel, inbox, outgoing, incoming) = duplex::channel();
+        let (mut channel, inbox, outgoing, incoming) = duplex::channel();
         let broken = self.state.lock().connections.child_token();
         self.tasks.spawn(self.clone().serve(inbox, outgoing, broken));
-        let handshake = handshake::initialize(&channel).await?;
+        let handshake = handshake::initialize(&mut channel).await?;
         Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
     }
 }

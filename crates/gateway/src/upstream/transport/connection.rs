@@ -9,18 +9,18 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
-use evermoor_core::failure::outcome::Unknown;
+use evermoor_core::failure::outcome::{Answer, Unknown};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
+use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::Handshake;
 
 use super::duplex::Duplex;
 use super::http::HttpConnection;
+use super::outbound::OutboundCall;
 use super::resubscribe;
 use crate::history::ReplyTally;
 use crate::system::redaction;
-use crate::upstream::server_requests::Caller;
 use crate::upstream::subscriptions::SubscriptionSet;
 
 /// A live connection to an upstream.
@@ -48,19 +48,26 @@ pub(crate) enum Incoming {
 /// The reply to a call.
 pub enum CallReply {
     /// Only the answer.
-    Whole(Response),
-    /// Messages about the call, then the answer.
+    Whole(Answer),
+    /// Notifications about the call, then the answer.
     Stream(ReplyStream),
 }
 
-/// Messages about one call as they arrive. The last one is always an answer, even if the upstream
-/// never sends one.
+/// A part of a streamed reply.
+#[derive(Debug)]
+pub enum ReplyPart {
+    Notification(Notification),
+    Answer(Answer),
+}
+
+/// The parts of a reply as they arrive. The last one is always an answer, even if the upstream never
+/// sends one.
 pub struct ReplyStream {
-    first: Option<Message>,
+    first: Option<ReplyPart>,
     answered: bool,
-    messages: mpsc::Receiver<Message>,
+    parts: mpsc::Receiver<ReplyPart>,
     /// The answer if the stream ends without one.
-    fallback: Option<Box<Response>>,
+    fallback: Option<Box<Answer>>,
     /// Resolves when the call is given up.
     give_up: Option<BoxFuture<'static, GivenUp>>,
     count: Option<ReplyTally>,
@@ -69,7 +76,7 @@ pub struct ReplyStream {
 }
 
 /// The answer to a call that was given up, and whether an outage is the reason.
-type GivenUp = (Response, bool);
+type GivenUp = (Answer, bool);
 
 /// Why a call got no answer from the upstream.
 #[derive(Debug, thiserror::Error)]
@@ -95,22 +102,18 @@ pub(crate) enum CallError {
 pub(crate) const LARGEST_REPLY: usize = 16 << 20;
 
 impl Connection {
-    /// Sends a request under a new id. The answer has the caller's id.
-    pub(crate) async fn call(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> Result<CallReply, CallError> {
+    /// Encodes a call for this server and sends it under a new id. The answer has the caller's id.
+    pub(crate) async fn call(&self, call: OutboundCall<'_>) -> Result<CallReply, CallError> {
         match self {
-            Self::Http(http) => http.call(request, caller).await,
-            Self::Duplex(duplex) => duplex.call(request, caller).await,
+            Self::Http(http) => http.call(call).await,
+            Self::Duplex(duplex) => duplex.call(call).await,
         }
     }
 
     /// Sends a request of the gateway itself and returns its result.
     pub(crate) async fn request(&self, method: &str, params: Option<Raw>) -> Result<Raw, Failure> {
         let request = Request::new(Id::number(0), method, params);
-        let answer = self.call(&request, None).await;
+        let answer = self.call(OutboundCall::of_gateway(&request)).await;
         result_of(method, answer).await
     }
 
@@ -170,15 +173,15 @@ pub(crate) async fn result_of(
     method: &str,
     answer: Result<CallReply, CallError>,
 ) -> Result<Raw, Failure> {
-    let response = match answer {
-        Ok(CallReply::Whole(response)) => Some(response),
-        Ok(CallReply::Stream(messages)) => messages.answer().await,
+    let answer = match answer {
+        Ok(CallReply::Whole(answer)) => Some(answer),
+        Ok(CallReply::Stream(parts)) => parts.answer().await,
         Err(CallError::NotSent(failure) | CallError::AuthRequired(failure)) => return Err(failure),
         Err(CallError::Busy { .. } | CallError::Unavailable { .. } | CallError::Unknown { .. }) => {
             None
         }
     };
-    match response.map(|response| response.outcome) {
+    match answer.map(|answer| answer.response.outcome) {
         Some(Outcome::Result(result)) => Ok(result),
         Some(Outcome::Error(error)) => {
             let message = error.text_member("message").unwrap_or_default();
@@ -193,11 +196,11 @@ pub(crate) async fn result_of(
 }
 
 impl ReplyStream {
-    pub(crate) fn new(messages: mpsc::Receiver<Message>) -> Self {
+    pub(crate) fn new(parts: mpsc::Receiver<ReplyPart>) -> Self {
         Self {
             first: None,
             answered: false,
-            messages,
+            parts,
             fallback: None,
             give_up: None,
             count: None,
@@ -205,13 +208,13 @@ impl ReplyStream {
         }
     }
 
-    /// A stream whose first message has been read already.
-    pub(crate) fn starting_with(first: Message, messages: mpsc::Receiver<Message>) -> Self {
-        Self { first: Some(first), ..Self::new(messages) }
+    /// A stream whose first part has been read already.
+    pub(crate) fn starting_with(first: ReplyPart, parts: mpsc::Receiver<ReplyPart>) -> Self {
+        Self { first: Some(first), ..Self::new(parts) }
     }
 
     /// Sets the answer for a stream that ends without one.
-    pub(crate) fn or(self, fallback: Response) -> Self {
+    pub(crate) fn or(self, fallback: Answer) -> Self {
         Self { fallback: Some(Box::new(fallback)), ..self }
     }
 
@@ -231,8 +234,8 @@ impl ReplyStream {
         self
     }
 
-    /// The next message; `None` after the answer.
-    pub async fn next(&mut self) -> Option<Message> {
+    /// The next part; `None` after the answer.
+    pub async fn next(&mut self) -> Option<ReplyPart> {
         if self.answered {
             return None;
         }
@@ -244,44 +247,44 @@ impl ReplyStream {
             if let Some(count) = self.count.take() {
                 count.lost();
             }
-            self.fallback.take().map(|fallback| Message::Response(*fallback))
+            self.fallback.take().map(|fallback| ReplyPart::Answer(*fallback))
         });
-        if let Some(Message::Response(_)) | None = next {
+        if let Some(ReplyPart::Answer(_)) | None = next {
             if let Some(count) = self.count.take() {
                 count.answered();
             }
             self.answered = true;
             self.give_up = None;
             self.guards.clear();
-            self.messages.close();
+            self.parts.close();
         }
         next
     }
 
-    async fn receive(&mut self) -> Option<Message> {
-        let Some(give_up) = &mut self.give_up else { return self.messages.recv().await };
+    async fn receive(&mut self) -> Option<ReplyPart> {
+        let Some(give_up) = &mut self.give_up else { return self.parts.recv().await };
         let (given_up, by_outage) = tokio::select! {
             biased;
             given_up = give_up => given_up,
-            message = self.messages.recv() => return message,
+            part = self.parts.recv() => return part,
         };
-        // An answer may already be in the buffer, behind messages that were not read yet.
-        while let Ok(message) = self.messages.try_recv() {
-            if let Message::Response(_) = message {
-                return Some(message);
+        // An answer may already be in the buffer, behind notifications that were not read yet.
+        while let Ok(part) = self.parts.try_recv() {
+            if let ReplyPart::Answer(_) = part {
+                return Some(part);
             }
         }
         if let Some(count) = self.count.take() {
             if by_outage { count.lost() } else { count.late() }
         }
-        Some(Message::Response(given_up))
+        Some(ReplyPart::Answer(given_up))
     }
 
     /// Skips to the answer.
-    pub async fn answer(mut self) -> Option<Response> {
-        while let Some(message) = self.next().await {
-            if let Message::Response(response) = message {
-                return Some(response);
+    pub async fn answer(mut self) -> Option<Answer> {
+        while let Some(part) = self.next().await {
+            if let ReplyPart::Answer(answer) = part {
+                return Some(answer);
             }
         }
         None

@@ -82,7 +82,7 @@ impl Connector {
         found: &Found,
     ) -> Result<Connected, Failure> {
         // New clients for each connection, so that no socket of the last one is reused.
-        let clients = HttpClients::new(&url, local, reach, found).await?;
+        let clients = HttpClients::new(&url, local, reach, found, &self.tasks).await?;
         let (connected, transport) =
             discovery::connect(&clients, &url, self.transport, &self.tasks).await?;
         self.transport = Some(transport);

@@ -14,6 +14,7 @@ use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::mcp::method;
 
 use super::connection::{CallError, Connection};
+use super::outbound::OutboundCall;
 use crate::upstream::delivery::in_flight::{CallGuard, InFlightCalls};
 
 /// How many calls may be in flight; further calls wait. Over HTTP each call takes a TCP connection,
@@ -105,7 +106,7 @@ impl LiveConnection {
     pub(crate) async fn ping(&self) -> Result<(), Failure> {
         let method = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
         let request = Request::new(Id::number(0), method, None);
-        match self.connection.call(&request, None).await {
+        match self.connection.call(OutboundCall::of_gateway(&request)).await {
             Ok(_) | Err(CallError::AuthRequired(_)) => Ok(()),
             Err(CallError::NotSent(failure)) => Err(failure),
             Err(CallError::Busy { .. } | CallError::Unavailable { .. }) => {

@@ -4,6 +4,7 @@
 //!   version an HTTP server speaks
 //! - [`connection`]: a connection over any transport; [`live_connection`]: one in use, with its
 //!   calls
+//! - [`outbound`]: a call, encoded for the server when it is sent
 //! - [`http`]: Streamable HTTP, with sessions or stateless
 //! - [`duplex`]: messages both ways, used by [`sse`] (HTTP+SSE) and [`stdio`]
 //! - [`resubscribe`]: restores subscriptions on a new connection
@@ -18,6 +19,7 @@ pub(crate) mod discovery;
 pub(crate) mod duplex;
 pub(crate) mod http;
 pub(crate) mod live_connection;
+pub(crate) mod outbound;
 mod resubscribe;
 pub(crate) mod sse;
 pub(crate) mod stdio;

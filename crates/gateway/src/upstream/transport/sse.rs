@@ -5,16 +5,18 @@
 //! server come on the stream, so the stream is the connection: when it ends, the session is dead and
 //! the supervisor connects again. The answer to a POST only says whether the message arrived.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
@@ -22,7 +24,9 @@ use evermoor_core::protocol::sse::SseEvent;
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing, SendError};
-use super::http::{HttpClients, body_or_nothing, status};
+use super::http::client::{HttpAnswer, HttpClients, HttpError, HttpRequest, Place};
+use super::http::{body_or_nothing, status};
+use crate::system::message_body::MessageBody;
 
 /// How long the `endpoint` event may take.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
@@ -37,24 +41,21 @@ pub(crate) async fn connect(
 ) -> Result<Connected, Failure> {
     let opened = timeout(ENDPOINT_LIMIT, open(&clients, &url)).await;
     let (events, endpoint) = opened.unwrap_or_else(|_| Err(status::silent(&url)))?;
-    let (channel, inbox, outgoing, incoming) = duplex::channel();
+    let (mut channel, inbox, outgoing, incoming) = duplex::channel();
     tasks.spawn(read(events, inbox.clone(), url));
     tasks.spawn(write(outgoing, inbox, clients, endpoint, tasks.clone()));
-    let handshake = handshake::initialize(&channel).await?;
+    let handshake = handshake::initialize(&mut channel).await?;
     Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
 }
 
 async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Failure> {
-    let answer = clients
-        .repeatable()
-        .get(url.clone())
-        .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"))
-        .send()
-        .await
-        .map_err(|error| status::failure(url, &error))?;
-    let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let stream = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
-    if !answer.status().is_success() || !stream {
+    let mut headers = clients.headers().clone();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    let (class, method, place) = (RetryClass::Repeatable, Method::GET, &Place::new(url.clone()));
+    let (headers, body) = (Cow::Owned(headers), MessageBody::default());
+    let request = HttpRequest { class, method, place, headers, body };
+    let answer = clients.send(request).await.map_err(|error| status::failure(url, &error))?;
+    if !answer.status().is_success() || !answer.is_event_stream() {
         return Err(status::refused(url, answer).await);
     }
     let mut events = SseEvents::new(answer);
@@ -106,6 +107,10 @@ async fn write(
     endpoint: Url,
     tasks: TaskTracker,
 ) {
+    let place = Arc::new(Place::new(endpoint));
+    let mut headers = clients.headers().clone();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let headers = Arc::new(headers);
     loop {
         let next = tokio::select! {
             biased;
@@ -117,17 +122,15 @@ async fn write(
         if receipt.is_closed() {
             continue;
         }
-        let (inbox, endpoint) = (inbox.clone(), endpoint.clone());
-        let posting = clients
-            .once()
-            .post(endpoint.clone())
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .body(text)
-            .send();
+        let (inbox, place, clients) = (inbox.clone(), place.clone(), clients.clone());
+        let headers = Arc::clone(&headers);
         tasks.spawn(async move {
+            let (class, method, body) = (RetryClass::Once, Method::POST, text.into());
+            let headers = Cow::Borrowed(&*headers);
+            let posting = clients.send(HttpRequest { class, method, place: &place, headers, body });
             let sent = tokio::select! {
                 biased;
-                answer = posting => post_result(answer, &inbox, &endpoint).await,
+                answer = posting => post_result(answer, &inbox, &place.url).await,
                 // Some servers never answer a POST for a session that has ended.
                 () = drained(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };
@@ -138,7 +141,7 @@ async fn write(
 
 /// What the answer to a POST, or the lack of one, says about its message.
 async fn post_result(
-    answer: Result<reqwest::Response, reqwest::Error>,
+    answer: Result<HttpAnswer, HttpError>,
     inbox: &Inbox,
     endpoint: &Url,
 ) -> Result<(), SendError> {
@@ -151,11 +154,11 @@ async fn post_result(
             }
             Err(refused)
         }
-        Err(error) if status::never_sent(&error) => {
+        Err(error) if error.is_unsent() => {
             inbox.close(status::failure(endpoint, &error));
-            Err(SendError::NotSent(status::innermost(&error)))
+            Err(SendError::NotSent(error.innermost()))
         }
-        Err(error) => Err(SendError::Unknown(status::innermost(&error))),
+        Err(error) => Err(SendError::Unknown(error.innermost())),
     }
 }
 
@@ -167,7 +170,7 @@ async fn drained(inbox: &Inbox) {
 
 /// What an error status means for the message: whether it may have been read or may be sent again.
 /// Streamable HTTP has its own rules in `http/status.rs`, because there a 404 ends the session.
-async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
+async fn refused(answer: HttpAnswer, endpoint: &Url) -> SendError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED {
         return SendError::AuthRequired(status::refused(endpoint, answer).await);
@@ -187,15 +190,14 @@ async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
 
 /// The events of the server's stream.
 struct SseEvents {
-    chunks: futures_util::stream::BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>,
+    answer: HttpAnswer,
     parser: sse::SseParser,
     ready: std::vec::IntoIter<SseEvent>,
 }
 
 impl SseEvents {
-    fn new(answer: reqwest::Response) -> Self {
-        let (chunks, parser) = (answer.bytes_stream().boxed(), sse::SseParser::new(LARGEST_REPLY));
-        Self { chunks, parser, ready: Vec::new().into_iter() }
+    fn new(answer: HttpAnswer) -> Self {
+        Self { answer, parser: sse::SseParser::new(LARGEST_REPLY), ready: Vec::new().into_iter() }
     }
 
     /// The next event; `None` when the stream has ended, for whatever reason.
@@ -204,7 +206,7 @@ impl SseEvents {
             if let Some(event) = self.ready.next() {
                 return Some(event);
             }
-            let chunk = self.chunks.next().await?.ok()?;
+            let chunk = self.answer.chunk().await.ok()??;
             self.ready = self.parser.push(&chunk).ok()?.into_iter();
         }
     }
@@ -214,6 +216,7 @@ impl SseEvents {
 mod tests {
     use super::*;
     use crate::upstream::transport::connection::CallError;
+    use crate::upstream::transport::outbound::OutboundCall;
     use evermoor_core::config::HttpOptions;
     use evermoor_core::protocol::envelope::{Id, Request};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -228,7 +231,10 @@ mod tests {
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
         let reach = HttpOptions::default();
-        let clients = HttpClients::new(&endpoint, true, &reach, &Default::default()).await.unwrap();
+        let clients =
+            HttpClients::new(&endpoint, true, &reach, &Default::default(), &TaskTracker::new())
+                .await
+                .unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();
@@ -240,7 +246,8 @@ mod tests {
             socket
         };
         let request = Request::new(Id::number(1), "tools/call", None);
-        let (answer, _socket) = tokio::join!(channel.call(&request, None), serve);
+        let (answer, _socket) =
+            tokio::join!(channel.call(OutboundCall::of_gateway(&request)), serve);
         answer.err().expect("nothing answers the call itself")
     }
 

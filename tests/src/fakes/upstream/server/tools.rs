@@ -51,7 +51,7 @@ impl Fake {
     }
 
     async fn call(&self, request: &Request) -> HttpResponse {
-        let params = request.params.clone().unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let params = request.params.clone().unwrap_or_default();
         let nonce = nonce(request).unwrap_or_default();
         let result = match params.text_member("name").unwrap_or_default().as_str() {
             "record" => {
@@ -69,7 +69,7 @@ impl Fake {
                 text(&nonce)
             }
             // Returns its parameters unchanged.
-            "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
+            "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", params.raw()),
             "steps" => return steps(request, self.ledger.clone(), nonce),
             // Sends messages of 1 MiB until the client stops reading.
             "flood" => return self.flood(request, nonce),

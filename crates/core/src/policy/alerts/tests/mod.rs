@@ -9,8 +9,8 @@ mod user_actions;
 
 use super::*;
 use crate::api::{
-    AppStatus, NotificationLevel, RestartProgress, RestartResult, Status, UpstreamState,
-    UpstreamStatus,
+    AppStatus, NotificationLevel, RestartProgress, RestartResult, Status, UpstreamKind,
+    UpstreamState, UpstreamStatus,
 };
 use crate::failure::{Code, Failure};
 use crate::policy::app::state::NextStep;
@@ -39,9 +39,9 @@ impl Fixture {
 
     fn at(login: bool) -> Self {
         let upstreams = vec![
-            upstream(PIECES, "PiecesOS", "http://127.0.0.1:39300/mcp", Some(app())),
-            upstream(NOTES, "Notes", "notes-mcp --stdio", None),
-            upstream(GITHUB, "GitHub", "https://github.example/mcp", None),
+            upstream(PIECES, "PiecesOS", UpstreamKind::App, Some(app())),
+            upstream(NOTES, "Notes", UpstreamKind::Program, None),
+            upstream(GITHUB, "GitHub", UpstreamKind::Address, None),
         ];
         let endpoint = "http://127.0.0.1:7420/mcp".to_owned();
         let status = Status::of("1".into(), 1, endpoint, upstreams, vec![]);
@@ -129,11 +129,13 @@ fn summary(order: &AlertCommand) -> String {
     }
 }
 
-fn upstream(name: &str, title: &str, target: &str, app: Option<AppStatus>) -> UpstreamStatus {
+fn upstream(name: &str, title: &str, kind: UpstreamKind, app: Option<AppStatus>) -> UpstreamStatus {
     UpstreamStatus {
         name: name.into(),
         title: title.into(),
-        target: target.into(),
+        // Even a program can have an address in its command.
+        kind: Some(kind),
+        target: "npx mcp-remote https://notes.example/mcp".into(),
         endpoint: format!("http://127.0.0.1:7420/mcp/{name}"),
         link: connected(),
         tools: 12,

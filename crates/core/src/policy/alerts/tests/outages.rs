@@ -98,7 +98,7 @@ fn a_server_that_was_never_connected_is_not_announced() {
         let mut fixture = Fixture::new();
         fixture.status.upstreams.push(UpstreamStatus {
             link: down(code, 1),
-            ..upstream("new", "New", "https://new.example", None)
+            ..upstream("new", "New", UpstreamKind::Address, None)
         });
         assert!(fixture.seen().is_empty());
         assert!(fixture.wait(HOUR).is_empty());
@@ -138,7 +138,7 @@ fn a_crash_loop_is_announced_at_once_and_once() {
 #[test]
 fn a_crash_loop_is_announced_even_if_the_server_was_never_connected() {
     let mut fixture = Fixture::new();
-    let new = upstream("new", "New", "new-mcp", None);
+    let new = upstream("new", "New", UpstreamKind::Program, None);
     fixture.status.upstreams.push(UpstreamStatus { link: down(Code::CrashLoop, 4), ..new });
     assert_eq!(fixture.seen(), ["show 0: New keeps crashing"]);
 }

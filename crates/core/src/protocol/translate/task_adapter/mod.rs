@@ -67,7 +67,7 @@ impl TaskAdapter {
         upstream: ProtocolVersion,
         makes_tasks: bool,
     ) -> Option<(Self, Request)> {
-        let params = request.params.clone().unwrap_or_else(empty);
+        let params = request.params.clone().unwrap_or_default();
         let called = request.method.as_str();
         let id = || params.member("taskId");
         let (kind, id, params, asked) = match (editor.is_stateless(), upstream.is_stateless()) {

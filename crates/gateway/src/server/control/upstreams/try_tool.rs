@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use evermoor_core::api::TrialCallResult;
-use evermoor_core::protocol::envelope::{Id, Message, Outcome, Request};
+use evermoor_core::protocol::envelope::{Id, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Implementation, SessionVersion, method};
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
@@ -60,7 +60,7 @@ pub(crate) async fn call(
         client_capabilities,
         tasks: false,
         logs: false,
-        client_meta: Some(ClientMeta::editor(&client, client_capabilities)),
+        client_meta: Some(Arc::new(ClientMeta::editor(&client, client_capabilities))),
         client: Some(client.name),
     };
     let view = control.router.all(DASHBOARD).of_one(upstream.clone());
@@ -81,8 +81,8 @@ pub(crate) async fn call(
 async fn answer(mut exchange: Exchange) -> Option<Outcome> {
     loop {
         match exchange.next().await? {
-            ExchangeEvent::Message(Message::Response(response)) => return Some(response.outcome),
-            ExchangeEvent::Message(Message::Notification(_) | Message::Request(_)) => {}
+            ExchangeEvent::Answer(answer) => return Some(answer.response.outcome),
+            ExchangeEvent::Notification(_) => {}
             ExchangeEvent::ServerRequest(question) => {
                 question.reject("The dashboard cannot answer requests.")
             }

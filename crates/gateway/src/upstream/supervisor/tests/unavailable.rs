@@ -20,8 +20,8 @@ async fn list(handle: &UpstreamHandle) -> (String, Duration) {
 }
 
 fn json(reply: CallReply) -> serde_json::Value {
-    let CallReply::Whole(response) = reply else { panic!("one answer") };
-    serde_json::from_slice(&response.to_bytes()).unwrap()
+    let CallReply::Whole(answer) = reply else { panic!("one answer") };
+    serde_json::from_slice(&answer.response.to_bytes()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -193,7 +193,7 @@ async fn a_call_held_through_a_night_is_not_sent_in_the_morning() {
     };
     let (reply, ()) = tokio::join!(calling, night);
     let CallReply::Whole(answer) = reply else { panic!("one answer") };
-    let json: serde_json::Value = serde_json::from_slice(&answer.to_bytes()).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&answer.response.to_bytes()).unwrap();
     let details = &json["result"]["_meta"]["dev.evermoor/outcome"];
     assert_eq!(
         (&details["code"], &details["cause"]),

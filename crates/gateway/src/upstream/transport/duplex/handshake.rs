@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request, Response};
+use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request};
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
@@ -22,6 +22,7 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_core::protocol::version::transport::Transport;
 use evermoor_core::protocol::version::unsupported::newest_common_version;
 
+use super::super::outbound::OutboundCall;
 use super::Duplex;
 use crate::upstream::transport::connection::{CallReply, result_of};
 
@@ -31,8 +32,11 @@ const LIMIT: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_secs(2);
 
 /// The handshake of the versions up to 2025-11-25.
-pub(crate) async fn initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
-    timeout(LIMIT, send_initialize(duplex)).await.unwrap_or_else(|_| Err(silent(LIMIT)))
+pub(crate) async fn initialize(duplex: &mut Duplex) -> Result<Handshake, Failure> {
+    let initialized = timeout(LIMIT, send_initialize(duplex)).await;
+    let handshake = initialized.unwrap_or_else(|_| Err(silent(LIMIT)))?;
+    duplex.set_version(ProtocolVersion::Session(handshake.revision));
+    Ok(handshake)
 }
 
 /// Finds out whether a server has sessions, unless that is `known`, and does the handshake.
@@ -55,9 +59,10 @@ pub(crate) async fn negotiate(
         None => timeout(limit, probe(duplex)).await,
     };
     let (handshake, transport) = found.unwrap_or_else(|_| Err(silent(limit)))?;
-    if transport == Transport::Stateless {
-        duplex.set_stateless();
-    }
+    duplex.set_version(match transport {
+        Transport::Stateless => ProtocolVersion::Stateless,
+        Transport::Session | Transport::Events => ProtocolVersion::Session(handshake.revision),
+    });
     Ok((handshake, transport))
 }
 
@@ -86,13 +91,14 @@ async fn probe(duplex: &Duplex) -> Result<(Handshake, Transport), Failure> {
 }
 
 async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
-    let params = ClientMeta::gateway(crate::VERSION).attach(None);
-    let request = Request::new(Id::number(0), method::DISCOVER, Some(params));
-    let mut answer = duplex.call(&request, None).await;
-    if let Ok(CallReply::Whole(Response { outcome: Outcome::Error(error), .. })) = &answer
+    let params = Some(ClientMeta::gateway(crate::VERSION).attach(None));
+    let request = Request { id: Id::number(0), method: method::DISCOVER.to_owned(), params };
+    let mut answer = duplex.call(OutboundCall::of_gateway(&request)).await;
+    if let Ok(CallReply::Whole(refusal)) = &answer
+        && let Outcome::Error(error) = &refusal.response.outcome
         && newest_common_version(error) == Some(ProtocolVersion::Stateless)
     {
-        answer = duplex.call(&request, None).await;
+        answer = duplex.call(OutboundCall::of_gateway(&request)).await;
     }
     let result = result_of(method::DISCOVER, answer).await?;
     Handshake::from_discover(&result).ok_or_else(|| not_mcp(method::DISCOVER))
@@ -101,7 +107,9 @@ async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
 async fn send_initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
     let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
     let request = Request::new(Id::number(0), method::INITIALIZE, Some(params));
-    let result = result_of(method::INITIALIZE, duplex.call(&request, None).await).await?;
+    let result =
+        result_of(method::INITIALIZE, duplex.call(OutboundCall::of_gateway(&request)).await)
+            .await?;
     let handshake = Handshake::read(&result).ok_or_else(|| not_mcp(method::INITIALIZE))?;
     duplex.notify(&Notification::new(method::INITIALIZED, None)).await?;
     Ok(handshake)
@@ -122,7 +130,7 @@ mod tests {
     use super::*;
     use crate::upstream::transport::duplex;
     use crate::upstream::transport::duplex::{Inbox, Outgoing};
-    use evermoor_core::protocol::envelope::Message;
+    use evermoor_core::protocol::envelope::{Message, Response};
     use evermoor_core::protocol::json::Raw;
     use tokio::sync::mpsc;
     use tokio::time::sleep;

@@ -9,13 +9,13 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::Failure;
-use evermoor_core::failure::outcome::Unknown;
+use evermoor_core::failure::outcome::{Answer, Unknown};
 use evermoor_core::protocol::envelope::{Message, Notification, Request, Response};
 use evermoor_core::protocol::mcp::{meta, method};
 use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
-use super::super::connection::Incoming;
+use super::super::connection::{Incoming, ReplyPart};
 use super::{Calls, Outgoing, SendReceipt};
 use crate::upstream::server_requests::ServerRequests;
 
@@ -101,7 +101,8 @@ impl Inbox {
             return tracing::debug!("dropped an answer to no call in flight");
         };
         let response = Response { id: Some(call.id), outcome: response.outcome };
-        let _ = call.messages.try_send(Message::Response(response));
+        let _ =
+            call.parts.try_send(ReplyPart::Answer(Answer::from_upstream(response, call.version)));
     }
 
     /// Passes the acknowledgement of a subscription to its call.
@@ -115,7 +116,7 @@ impl Inbox {
             None => calls.values().rev().find(|call| call.is_subscription),
         };
         if let Some(call) = call {
-            let _ = call.messages.try_send(Message::Notification(notification));
+            let _ = call.parts.try_send(ReplyPart::Notification(notification));
         }
     }
 
@@ -130,8 +131,8 @@ impl Inbox {
         let params = Some(params.with("progressToken", token));
         let progress = Notification { params, ..notification };
         // A reader that is this far behind loses progress; the last slot is for the answer.
-        if call.messages.capacity() > 1 {
-            let _ = call.messages.try_send(Message::Notification(progress));
+        if call.parts.capacity() > 1 {
+            let _ = call.parts.try_send(ReplyPart::Notification(progress));
         }
     }
 

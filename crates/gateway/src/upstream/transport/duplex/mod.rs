@@ -25,17 +25,17 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::failure::outcome::Unknown;
+use evermoor_core::failure::outcome::{Answer, Unknown};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::envelope::{Id, Message, Notification, Request, Response};
+use evermoor_core::protocol::envelope::{Id, Notification, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::progress;
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::connection::{CallError, CallReply, Incoming, ReplyStream};
-use crate::upstream::server_requests;
-use crate::upstream::server_requests::{Caller, ServerRequests};
+use super::connection::{CallError, CallReply, Incoming, ReplyPart, ReplyStream};
+use super::outbound::OutboundCall;
+use crate::upstream::server_requests::ServerRequests;
 use crate::upstream::subscriptions::SubscriptionSet;
 pub(crate) use inbox::Inbox;
 pub(crate) use outgoing::{Outgoing, SendError, SendReceipt};
@@ -46,6 +46,8 @@ pub(crate) struct Duplex {
     calls: Calls,
     ids: AtomicU64,
     closed: CancellationToken,
+    /// The protocol version that the upstream speaks; the latest with sessions before the handshake.
+    version: ProtocolVersion,
     /// The metadata for every request, if the upstream speaks 2026-07-28.
     client_meta: Option<ClientMeta>,
     requests: ServerRequests,
@@ -59,8 +61,10 @@ type Calls = Arc<Mutex<BTreeMap<u64, PendingCall>>>;
 struct PendingCall {
     /// The caller's id and progress token.
     id: Id,
+    /// The protocol version in which it is answered.
+    version: ProtocolVersion,
     token: Option<Raw>,
-    messages: mpsc::Sender<Message>,
+    parts: mpsc::Sender<ReplyPart>,
     sent: bool,
     /// It is a subscription, which stays open as long as the connection.
     is_subscription: bool,
@@ -93,26 +97,25 @@ pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
     };
     let ids = AtomicU64::new(1);
     let subscription = Mutex::default();
-    let duplex = Duplex { outgoing, calls, ids, closed, client_meta: None, requests, subscription };
+    let version = ProtocolVersion::Session(SessionVersion::LATEST);
+    let client_meta = None;
+    let duplex =
+        Duplex { outgoing, calls, ids, closed, version, client_meta, requests, subscription };
     (duplex, inbox, to_send, received)
 }
 
 impl Duplex {
-    pub(crate) async fn call(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> Result<CallReply, CallError> {
+    pub(crate) async fn call(&self, call: OutboundCall<'_>) -> Result<CallReply, CallError> {
+        let OutboundCall { request, caller, .. } = call;
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (params, token) = progress::replace_token(request.params.as_ref(), number);
-        let params = server_requests::with_client_meta(params, caller, self.client_meta.as_ref());
-        let sent = Request::new(Id::number(number), &request.method, params);
-        let (messages, mut received) = mpsc::channel(BUFFER);
+        let (sent, token) = call.encode(number, self.version, self.client_meta.as_ref());
+        let (parts, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
         let call = PendingCall {
             id: request.id.clone(),
+            version: self.version,
             token,
-            messages,
+            parts,
             sent: false,
             is_subscription: request.method == method::LISTEN,
             lost: Arc::clone(&lost),
@@ -153,13 +156,13 @@ impl Duplex {
             Err(SendError::Refused(text)) => {
                 in_flight.finish();
                 let response = Response::error(Some(request.id.clone()), -32603, &text);
-                return Ok(CallReply::Whole(response));
+                return Ok(CallReply::Whole(Answer::from_upstream(response, self.version)));
             }
         }
         match received.recv().await {
-            Some(Message::Response(response)) => {
+            Some(ReplyPart::Answer(answer)) => {
                 in_flight.finish();
-                Ok(CallReply::Whole(response))
+                Ok(CallReply::Whole(answer))
             }
             Some(first) => {
                 let stream = ReplyStream::starting_with(first, received);
@@ -187,9 +190,10 @@ impl Duplex {
         }
     }
 
-    /// Adds client metadata to every request from now on.
-    pub(crate) fn set_stateless(&mut self) {
-        self.client_meta = Some(ClientMeta::gateway(crate::VERSION));
+    /// Encodes requests for this version from now on.
+    pub(crate) fn set_version(&mut self, version: ProtocolVersion) {
+        self.version = version;
+        self.client_meta = version.is_stateless().then(|| ClientMeta::gateway(crate::VERSION));
     }
 
     pub(crate) fn is_stateless(&self) -> bool {
@@ -205,7 +209,7 @@ impl Duplex {
     /// before it.
     pub(crate) async fn listen(&self, wanted: &SubscriptionSet) {
         let request = Request::new(Id::number(0), method::LISTEN, Some(wanted.filter()));
-        let opened = timeout(LISTEN_LIMIT, self.call(&request, None)).await;
+        let opened = timeout(LISTEN_LIMIT, self.call(OutboundCall::of_gateway(&request))).await;
         if let Ok(Ok(CallReply::Stream(stream))) = opened {
             let previous = self.subscription.lock().replace(stream);
             drop(previous);
@@ -271,6 +275,7 @@ fn broke(detail: String) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evermoor_core::protocol::envelope::Message;
 
     fn request(number: u64) -> Request {
         Request::new(Id::number(number), "tools/call", Some(Raw::of(&serde_json::json!({}))))
@@ -280,7 +285,7 @@ mod tests {
     async fn dropping_a_call_cancels_it_at_the_upstream() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
-        let mut call = Box::pin(duplex.call(&request, None));
+        let mut call = Box::pin(duplex.call(OutboundCall::of_gateway(&request)));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         to_send.recv().await.unwrap().receipt.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
@@ -296,7 +301,7 @@ mod tests {
     async fn a_call_dropped_in_the_queue_is_marked_as_cancelled() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
-        let mut call = Box::pin(duplex.call(&request, None));
+        let mut call = Box::pin(duplex.call(OutboundCall::of_gateway(&request)));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         drop(call);
         assert!(to_send.recv().await.unwrap().receipt.is_closed());
@@ -307,7 +312,7 @@ mod tests {
         let (duplex, inbox, mut to_send, _incoming) = channel();
         let params = Raw::of(&serde_json::json!({ "_meta": { "progressToken": "mine" } }));
         let request = Request::new(Id::number(9), "tools/call", Some(params));
-        let mut call = Box::pin(duplex.call(&request, None));
+        let mut call = Box::pin(duplex.call(OutboundCall::of_gateway(&request)));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         to_send.recv().await.unwrap().receipt.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
@@ -316,8 +321,8 @@ mod tests {
             inbox.deliver(Notification::new("notifications/progress", Some(Raw::of(&step))).into());
         }
         inbox.deliver(Message::Response(Response::result(Id::number(1), Raw::of("done"))));
-        let Ok(CallReply::Stream(messages)) = call.await else { panic!("progress came first") };
-        assert!(messages.answer().await.is_some(), "the answer was dropped");
+        let Ok(CallReply::Stream(parts)) = call.await else { panic!("progress came first") };
+        assert!(parts.answer().await.is_some(), "the answer was dropped");
     }
 
     #[tokio::test]

@@ -16,6 +16,8 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_core::protocol::version::unsupported::newest_common_version;
 
 use super::super::connection::CallReply;
+use super::super::outbound::OutboundCall;
+use super::client::HttpAnswer;
 use super::target::HttpTarget;
 use super::{reply, status};
 
@@ -45,7 +47,7 @@ impl From<HandshakeError> for Failure {
 pub(super) async fn discover(target: &HttpTarget, tasks: &TaskTracker) -> Result<Raw, Failure> {
     let attempt = async || {
         let request = Request::new(target.next_id(), method::DISCOVER, None);
-        let (sent, _) = target.outbound(&request, None);
+        let (sent, _) = target.encode(OutboundCall::of_gateway(&request));
         exchange(target, &sent, tasks).await.map(|(result, _)| result)
     };
     let mut answer = attempt().await;
@@ -71,16 +73,17 @@ pub(super) async fn exchange(
         let pending = reply::PendingRequest {
             id: request.id.clone(),
             sent: request.id.clone(),
+            version: target.version(),
             token: None,
             caller: None,
             answered: Arc::default(),
         };
-        let response = match reply::read(answer, pending, None, tasks).await {
-            Ok(CallReply::Whole(response)) => Some(response),
-            Ok(CallReply::Stream(messages)) => messages.answer().await,
+        let answer = match reply::read(answer, pending, None, tasks).await {
+            Ok(CallReply::Whole(answer)) => Some(answer),
+            Ok(CallReply::Stream(parts)) => parts.answer().await,
             Err(_) => None,
         };
-        match response.map(|response| response.outcome) {
+        match answer.map(|answer| answer.response.outcome) {
             Some(Outcome::Result(result)) => Ok((result, session)),
             Some(Outcome::Error(error)) => {
                 let instead = newest_common_version(&error);
@@ -92,7 +95,7 @@ pub(super) async fn exchange(
     timeout(LIMIT, exchange).await.unwrap_or_else(|_| Err(status::silent(&target.url).into()))
 }
 
-async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeError {
+async fn refused(target: &HttpTarget, answer: HttpAnswer) -> HandshakeError {
     if let Some(redirected) = status::redirected(&target.url, &answer) {
         return redirected.into();
     }

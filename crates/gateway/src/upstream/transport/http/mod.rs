@@ -8,7 +8,7 @@
 //! `Closed` when the server is gone or has ended the session.
 //!
 //! # Layout
-//! - [`target`]: the server's URL and headers; [`http_clients`]: certificates, proxy and redirects
+//! - [`target`]: the server's URL and headers; [`client`]: certificates, proxy and redirects
 //! - [`handshake`]: the handshake; [`cancel`]: cancels a call
 //! - [`reply`], [`reply_events`]: reads the answer to a request, as JSON or as a stream of events
 //! - [`status`]: what a status or a transport error means
@@ -17,8 +17,8 @@
 //! - [`liveness_socket`]: shows at once when a local server dies
 
 mod cancel;
+pub(super) mod client;
 mod handshake;
-mod http_clients;
 mod liveness_socket;
 mod reply;
 mod reply_events;
@@ -46,10 +46,11 @@ use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_platform::clock;
 
 use super::connection::{CallError, CallReply, Connected, Connection, Incoming, excerpt};
-use crate::upstream::server_requests::Caller;
+use super::outbound::OutboundCall;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
-pub(crate) use http_clients::HttpClients;
+use client::HttpAnswer;
+pub(crate) use client::HttpClients;
 pub(super) use reply::body_or_nothing;
 use target::{HttpTarget, SessionMode};
 
@@ -94,28 +95,27 @@ impl HttpConnection {
         let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
         let (result, id) = handshake::exchange(&target, &request, tasks).await?;
         let handshake = Handshake::read(&result).ok_or_else(|| status::not_mcp(&target.url))?;
-        target.era = SessionMode::Session { id, revision: handshake.revision };
+        target.set_era(SessionMode::Session { id, revision: handshake.revision });
         let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
         sent.map_err(|error| status::failure(&target.url, &error))?;
         Ok(connected(target, handshake, tasks))
     }
 
-    pub(crate) async fn call(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> Result<CallReply, CallError> {
-        let target = &self.target;
-        let (sent, token) = target.outbound(request, caller);
+    pub(crate) async fn call(&self, call: OutboundCall<'_>) -> Result<CallReply, CallError> {
+        let (target, caller) = (&self.target, call.caller);
+        let (sent, token) = target.encode(call);
         let sent_id = sent.id.clone();
         let number = sent_id.raw().read().unwrap_or_default();
         let caller_guard = caller.map(|caller| target.requests.register(number, caller));
-        let headers = caller.map_or(&[][..], |caller| &caller.headers);
+        let headers = match target.version().is_stateless() {
+            true => call.param_headers(),
+            false => Vec::new(),
+        };
         let cancel = CancelOnDrop::new(target, &self.tasks, sent_id.clone());
         let answered = cancel.answered();
-        let answer = match target.post_with(&sent.into(), headers).await {
+        let answer = match target.post_with(&sent.into(), &headers).await {
             Ok(answer) => answer,
-            Err(error) if status::never_sent(&error) => {
+            Err(error) if error.is_unsent() => {
                 cancel.disarm();
                 return Err(CallError::NotSent(status::failure(&target.url, &error)));
             }
@@ -124,17 +124,18 @@ impl HttpConnection {
                 return Err(self.crashed_or(status::lost(&error)).await);
             }
         };
-        let (id, caller) = (request.id.clone(), caller.cloned());
-        let pending = reply::PendingRequest { id, sent: sent_id, token, caller, answered };
+        let (id, caller) = (call.request.id.clone(), caller.cloned());
+        let version = target.version();
+        let pending = reply::PendingRequest { id, sent: sent_id, version, token, caller, answered };
         let reply = match answer.status() {
             status if status.is_success() => {
                 match reply::read(answer, pending, Some(target), &self.tasks).await {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
-                    Ok(CallReply::Stream(messages)) => {
-                        let messages = messages.keeping(caller_guard).keeping(cancel);
-                        return Ok(CallReply::Stream(messages));
+                    Ok(CallReply::Stream(parts)) => {
+                        let parts = parts.keeping(caller_guard).keeping(cancel);
+                        return Ok(CallReply::Stream(parts));
                     }
                     reply => reply,
                 }
@@ -213,11 +214,11 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
     Connected { connection: Connection::Http(connection), handshake, incoming }
 }
 
-fn busy(answer: &reqwest::Response) -> CallError {
+fn busy(answer: &HttpAnswer) -> CallError {
     CallError::Busy { wait: wait(answer) }
 }
 
-async fn unavailable(answer: reqwest::Response) -> CallError {
+async fn unavailable(answer: HttpAnswer) -> CallError {
     let (wait, status) = (wait(&answer), answer.status());
     let body = excerpt(&reply::body_or_nothing(answer).await);
     let detail = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();
@@ -225,7 +226,7 @@ async fn unavailable(answer: reqwest::Response) -> CallError {
 }
 
 /// The `Retry-After` of a busy server.
-fn wait(answer: &reqwest::Response) -> Duration {
+fn wait(answer: &HttpAnswer) -> Duration {
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = asked.and_then(|asked| retry_after(asked, clock::now(), LONGEST_RETRY_AFTER));
     wait.unwrap_or(DEFAULT_RETRY_AFTER)

@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt as _;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::super::connection::{CallError, CallReply, LARGEST_REPLY, ReplyStream, excerpt};
+use super::super::connection::{
+    CallError, CallReply, LARGEST_REPLY, ReplyPart, ReplyStream, excerpt,
+};
+use super::client::{HttpAnswer, HttpError};
 use super::reply_events::ReplyEvents;
 use super::status;
 use super::target::HttpTarget;
@@ -26,6 +30,8 @@ pub(super) struct PendingRequest {
     pub(super) id: Id,
     /// The id under which the request was sent, which its answer must have.
     pub(super) sent: Id,
+    /// The protocol version in which it is answered.
+    pub(super) version: ProtocolVersion,
     pub(super) token: Option<Raw>,
     pub(super) caller: Option<Caller>,
     /// Set when the answer has come.
@@ -37,6 +43,11 @@ impl PendingRequest {
     fn matches(&self, response: &Response) -> bool {
         response.id.as_ref().is_none_or(|id| *id == self.sent)
     }
+
+    /// The upstream's answer under the caller's id.
+    fn answer(&self, outcome: Outcome) -> Answer {
+        Answer::from_upstream(Response { id: Some(self.id.clone()), outcome }, self.version)
+    }
 }
 
 /// How many messages of a reply stream are buffered.
@@ -44,13 +55,12 @@ const STREAM_BUFFER: usize = 32;
 
 /// Reads the answer to one request, whole or as a stream. With a `target`, a broken stream is resumed.
 pub(super) async fn read(
-    answer: reqwest::Response,
+    answer: HttpAnswer,
     pending: PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
 ) -> Result<CallReply, CallError> {
-    let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+    if answer.is_event_stream() {
         let events = ReplyEvents::new(answer, target.cloned());
         return read_events(events, pending, tasks).await;
     }
@@ -61,7 +71,7 @@ pub(super) async fn read(
     };
     match Message::parse(&body) {
         Ok(Message::Response(response)) if pending.matches(&response) => {
-            Ok(CallReply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
+            Ok(CallReply::Whole(pending.answer(response.outcome)))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
             Err(status::malformed(&body))
@@ -77,13 +87,13 @@ async fn read_events(
 ) -> Result<CallReply, CallError> {
     let first = loop {
         let event = events.next().await?;
-        match message_for_caller(&event.data, &pending, events.target(), tasks) {
-            Some(Message::Response(response)) => return Ok(CallReply::Whole(response)),
+        match part_for_caller(&event.data, &pending, events.target(), tasks) {
+            Some(ReplyPart::Answer(answer)) => return Ok(CallReply::Whole(answer)),
             Some(first) => break first,
             None => {}
         }
     };
-    let (send, messages) = mpsc::channel(STREAM_BUFFER);
+    let (send, parts) = mpsc::channel(STREAM_BUFFER);
     let task_tracker = tasks.clone();
     tasks.spawn(async move {
         loop {
@@ -93,39 +103,35 @@ async fn read_events(
                 event = events.next() => event,
             };
             let Ok(event) = event else { return };
-            let Some(message) =
-                message_for_caller(&event.data, &pending, events.target(), &task_tracker)
+            let Some(part) = part_for_caller(&event.data, &pending, events.target(), &task_tracker)
             else {
                 continue;
             };
-            let last = matches!(message, Message::Response(_));
+            let last = matches!(part, ReplyPart::Answer(_));
             pending.answered.fetch_or(last, Ordering::Relaxed);
             // If the reader is gone, dropping the stream closes it at the server.
-            if send.send(message).await.is_err() || last {
+            if send.send(part).await.is_err() || last {
                 return;
             }
         }
     });
-    Ok(CallReply::Stream(ReplyStream::starting_with(first, messages)))
+    Ok(CallReply::Stream(ReplyStream::starting_with(first, parts)))
 }
 
-/// The message for the caller in an event, with the caller's id and progress token. Requests of the
-/// server are dispatched here.
-fn message_for_caller(
+/// What an event has for the caller, with the caller's id and progress token. Requests of the server
+/// are dispatched here.
+fn part_for_caller(
     data: &Bytes,
     pending: &PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
-) -> Option<Message> {
+) -> Option<ReplyPart> {
     match Message::parse(data).ok()? {
         Message::Response(response) if !pending.matches(&response) => {
             tracing::debug!("dropped an answer to another request");
             None
         }
-        Message::Response(response) => {
-            let id = Some(pending.id.clone());
-            Some(Message::Response(Response { id, outcome: response.outcome }))
-        }
+        Message::Response(response) => Some(ReplyPart::Answer(pending.answer(response.outcome))),
         Message::Notification(notification)
             if notification.method == method::CANCELLED
                 && target.is_some_and(|target| target.requests.cancel(&notification)) =>
@@ -140,7 +146,7 @@ fn message_for_caller(
                 }
                 Some(_) | None => notification.params.clone(),
             };
-            Some(Message::Notification(Notification { params, ..notification }))
+            Some(ReplyPart::Notification(Notification { params, ..notification }))
         }
         Message::Request(request) => {
             if let Some(target) = target {
@@ -171,7 +177,7 @@ pub(super) fn dispatch(
 /// What an error status means: an answer, if the upstream read the call and refused it, or not sent,
 /// if the session is gone and the call was rejected unread.
 pub(super) async fn refusal(
-    answer: reqwest::Response,
+    answer: HttpAnswer,
     pending: PendingRequest,
     target: &HttpTarget,
 ) -> Result<CallReply, CallError> {
@@ -183,16 +189,14 @@ pub(super) async fn refusal(
     if status == StatusCode::UNAUTHORIZED {
         return Err(CallError::AuthRequired(status::refused_with(&target.url, status, &body)));
     }
-    let response = match Message::parse(&body) {
-        Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {
-            Response { id: Some(pending.id), outcome }
-        }
+    let outcome = match Message::parse(&body) {
+        Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => outcome,
         Ok(_) | Err(_) => {
             let text = format!("The server answered {status}: {}", excerpt(&body));
-            Response::error(Some(pending.id), -32603, text.trim_end_matches([':', ' ']))
+            Response::error(None, -32603, text.trim_end_matches([':', ' '])).outcome
         }
     };
-    Ok(CallReply::Whole(response))
+    Ok(CallReply::Whole(pending.answer(outcome)))
 }
 
 /// A body within the size limit, or one that exceeds it.
@@ -201,13 +205,14 @@ pub(super) enum BoundedBody {
     TooLarge,
 }
 
-pub(super) async fn read_body(answer: reqwest::Response) -> Result<BoundedBody, reqwest::Error> {
-    let mut chunks = answer.bytes_stream();
-    let Some(first) = chunks.next().await.transpose()? else {
-        return Ok(BoundedBody::Whole(Bytes::new()));
-    };
-    let mut body = BytesMut::from(first);
-    while let Some(chunk) = chunks.next().await.transpose()? {
+pub(super) async fn read_body(mut answer: HttpAnswer) -> Result<BoundedBody, HttpError> {
+    let Some(first) = answer.chunk().await? else { return Ok(BoundedBody::Whole(Bytes::new())) };
+    let Some(second) = answer.chunk().await? else { return Ok(BoundedBody::Whole(first)) };
+    let known = answer.content_length().unwrap_or_default().min(LARGEST_REPLY);
+    let mut body = BytesMut::with_capacity(known.max(first.len() + second.len()));
+    body.extend_from_slice(&first);
+    body.extend_from_slice(&second);
+    while let Some(chunk) = answer.chunk().await? {
         body.extend_from_slice(&chunk);
         if body.len() > LARGEST_REPLY {
             return Ok(BoundedBody::TooLarge);
@@ -216,7 +221,7 @@ pub(super) async fn read_body(answer: reqwest::Response) -> Result<BoundedBody, 
     Ok(BoundedBody::Whole(body.freeze()))
 }
 
-pub(crate) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
+pub(crate) async fn body_or_nothing(answer: HttpAnswer) -> Bytes {
     match read_body(answer).await {
         Ok(BoundedBody::Whole(body)) => body,
         Ok(BoundedBody::TooLarge) | Err(_) => Bytes::new(),

@@ -5,15 +5,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::StreamExt as _;
-use futures_util::stream::BoxStream;
 use tokio::time::sleep;
 
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::sse::SseEvent;
 
 use super::super::connection::{CallError, LARGEST_REPLY};
+use super::client::HttpAnswer;
 use super::status;
 use super::target::{HttpTarget, SessionMode};
 
@@ -24,7 +22,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY: Duration = Duration::from_millis(500);
 
 pub(super) struct ReplyEvents {
-    chunks: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    answer: HttpAnswer,
     parser: sse::SseParser,
     ready: VecDeque<SseEvent>,
     last_id: Option<String>,
@@ -33,9 +31,9 @@ pub(super) struct ReplyEvents {
 }
 
 impl ReplyEvents {
-    pub(super) fn new(answer: reqwest::Response, target: Option<Arc<HttpTarget>>) -> Self {
+    pub(super) fn new(answer: HttpAnswer, target: Option<Arc<HttpTarget>>) -> Self {
         Self {
-            chunks: answer.bytes_stream().boxed(),
+            answer,
             parser: sse::SseParser::new(LARGEST_REPLY),
             ready: VecDeque::new(),
             last_id: None,
@@ -56,13 +54,13 @@ impl ReplyEvents {
                 self.resumes = 0;
                 return Ok(event);
             }
-            match self.chunks.next().await {
-                Some(Ok(chunk)) => {
+            match self.answer.chunk().await {
+                Ok(Some(chunk)) => {
                     let events = self.parser.push(&chunk).map_err(|_| status::too_large())?;
                     self.ready.extend(events);
                 }
-                Some(Err(error)) => self.resume(status::lost(&error)).await?,
-                None => self.resume(status::cut_short()).await?,
+                Err(error) => self.resume(status::lost(&error)).await?,
+                Ok(None) => self.resume(status::cut_short()).await?,
             }
         }
     }
@@ -80,7 +78,7 @@ impl ReplyEvents {
         sleep(retry.clamp(SHORTEST_RETRY, LONGEST_RETRY)).await;
         match target.get(Some(&last)).await {
             Ok(answer) if answer.status().is_success() => {
-                self.chunks = answer.bytes_stream().boxed();
+                self.answer = answer;
                 self.parser = sse::SseParser::new(LARGEST_REPLY);
                 Ok(())
             }

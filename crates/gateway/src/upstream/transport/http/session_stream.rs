@@ -10,7 +10,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
@@ -21,6 +20,7 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 
 use super::super::connection::{Incoming, LARGEST_REPLY};
+use super::client::HttpAnswer;
 use super::target::HttpTarget;
 use super::{reply, status};
 
@@ -94,15 +94,14 @@ async fn lost(target: &HttpTarget) -> Option<Failure> {
 
 /// Reads one stream to its end, and returns how long to wait before the next.
 async fn read(
-    answer: reqwest::Response,
+    mut answer: HttpAnswer,
     target: &Arc<HttpTarget>,
     incoming: &mpsc::Sender<Incoming>,
     last_event: &mut Option<String>,
     tasks: &TaskTracker,
 ) -> Duration {
     let mut parser = sse::SseParser::new(LARGEST_REPLY);
-    let mut chunks = answer.bytes_stream();
-    while let Some(Ok(chunk)) = chunks.next().await {
+    while let Ok(Some(chunk)) = answer.chunk().await {
         let Ok(events) = parser.push(&chunk) else { break };
         for event in events {
             *last_event = event.id.or(last_event.take());
@@ -198,7 +197,7 @@ mod tests {
         tasks.spawn(async move { axum::serve(listener, app).await });
         let url = Url::parse(&url).unwrap();
         let (options, found) = (HttpOptions::default(), Found::default());
-        let clients = HttpClients::new(&url, true, &options, &found).await.unwrap();
+        let clients = HttpClients::new(&url, true, &options, &found, tasks).await.unwrap();
         HttpConnection::initialize(clients, url, tasks).await.unwrap()
     }
 

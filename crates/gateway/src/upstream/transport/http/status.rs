@@ -9,57 +9,26 @@ use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::failure::{Code, Failure};
 
 use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
+use super::client::{HttpAnswer, HttpError};
 use super::reply::body_or_nothing;
 
-/// Whether no byte of the request can have reached the upstream.
-pub(crate) fn never_sent(error: &reqwest::Error) -> bool {
-    error.is_connect()
-        || error.is_builder()
-        || hyper_cause(error).is_some_and(hyper::Error::is_canceled)
-}
-
-fn hyper_cause(error: &reqwest::Error) -> Option<&hyper::Error> {
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        if let Some(found) = error.downcast_ref::<hyper::Error>() {
-            return Some(found);
-        }
-        source = error.source();
-    }
-    None
-}
-
-pub(super) fn lost(error: &reqwest::Error) -> CallError {
+/// What is known of a call whose answer did not arrive.
+pub(super) fn lost(error: &HttpError) -> CallError {
     let why = if error.is_timeout() {
         Unknown::Timeout
-    } else if ended_early(error) {
+    } else if error.is_cut_short() {
         Unknown::EofBeforeReply
     } else {
         Unknown::ConnectionReset
     };
-    CallError::Unknown { why, detail: innermost(error), connection_broke: true }
-}
-
-/// Whether the connection was closed properly, but before the end of the reply.
-fn ended_early(error: &reqwest::Error) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cut =
-            cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
-        let eof = cause.downcast_ref::<std::io::Error>();
-        if cut || eof.is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof) {
-            return true;
-        }
-        source = cause.source();
-    }
-    false
+    CallError::Unknown { why, detail: error.innermost(), connection_broke: true }
 }
 
 /// The code and the sentence for an error of a request to `at`.
-fn explain(error: &reqwest::Error, at: &str) -> (Code, String) {
-    let why = innermost(error);
+fn explain(error: &HttpError, at: &str) -> (Code, String) {
+    let why = error.innermost();
     let lower = why.to_lowercase();
-    if let Some(tunnel) = tunnel(error) {
+    if let Some(tunnel) = error.tunnel() {
         return (Code::ConnectTimeout, format!("The proxy cannot connect to {at} ({tunnel})."));
     }
     let code = if error.is_timeout() {
@@ -86,18 +55,6 @@ fn explain(error: &reqwest::Error, at: &str) -> (Code, String) {
         format!("The connection to {at} failed ({why}).")
     };
     (code, what)
-}
-
-/// Why a proxy did not connect, as the HTTP client reports it.
-fn tunnel(error: &reqwest::Error) -> Option<String> {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        if let Some(why) = cause.to_string().strip_prefix("tunnel error: ") {
-            return Some(why.to_owned());
-        }
-        source = cause.source();
-    }
-    None
 }
 
 fn remedy(code: Code) -> &'static str {
@@ -142,24 +99,16 @@ pub(crate) fn host_and_port(url: &Url) -> String {
     format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
-pub(crate) fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
-}
-
-pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
+pub(crate) fn failure(url: &Url, error: &HttpError) -> Failure {
     let (code, what) = explain(error, &host_and_port(url));
-    let remedy = match tunnel(error) {
+    let remedy = match error.tunnel() {
         Some(_) => "Check `proxy` and the system's proxy; Evermoor reconnects automatically.",
         None => remedy(code),
     };
     Failure::new(code, what, remedy)
 }
 
-pub(crate) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
+pub(crate) async fn refused(url: &Url, answer: HttpAnswer) -> Failure {
     let status = answer.status();
     if let Some(redirected) = redirected(url, &answer) {
         return redirected;
@@ -184,7 +133,7 @@ pub(super) fn session_is_gone(status: StatusCode, challenge: bool, body: &Bytes)
 }
 
 /// Whether a refusal names a way to sign in.
-pub(super) fn is_challenge(answer: &reqwest::Response) -> bool {
+pub(super) fn is_challenge(answer: &HttpAnswer) -> bool {
     answer.headers().contains_key(header::WWW_AUTHENTICATE)
 }
 
@@ -199,9 +148,14 @@ pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failu
 }
 
 /// A redirect to another origin, which is not followed.
-pub(super) fn redirected(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
+pub(super) fn redirected(url: &Url, answer: &HttpAnswer) -> Option<Failure> {
     let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
-    let named = answer.url().join(location).ok().filter(|_| answer.status().is_redirection())?;
+    let named = answer
+        .url()
+        .unwrap_or(url)
+        .join(location)
+        .ok()
+        .filter(|_| answer.status().is_redirection())?;
     let what =
         format!("{} redirects to {}, another server.", host_and_port(url), host_and_port(&named));
     Some(Failure::new(

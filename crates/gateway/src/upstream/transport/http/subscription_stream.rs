@@ -16,6 +16,7 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
 use super::super::connection::Incoming;
+use super::super::outbound::OutboundCall;
 use super::reply_events::ReplyEvents;
 use super::target::HttpTarget;
 use crate::upstream::subscriptions::SubscriptionSet;
@@ -91,7 +92,7 @@ async fn open(
     wanted: &SubscriptionSet,
 ) -> OpenResult {
     let request = Request::new(target.next_id(), method::LISTEN, Some(wanted.filter()));
-    let (sent, _) = target.outbound(&request, None);
+    let (sent, _) = target.encode(OutboundCall::of_gateway(&request));
     let answer = match target.post(&sent.into()).await {
         Ok(answer) if answer.status().is_success() => answer,
         Ok(answer) if answer.status().is_client_error() => return OpenResult::NotOffered,

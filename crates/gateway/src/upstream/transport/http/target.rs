@@ -1,8 +1,9 @@
 //! One HTTP server: its URL, whether it has sessions, and the headers that each request needs.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use http::{HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use evermoor_core::policy::retry::RetryClass;
@@ -10,20 +11,24 @@ use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::SessionVersion;
-use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::{encode_header, mcp_name};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use crate::upstream::server_requests;
-use crate::upstream::server_requests::{AnswerQueue, Caller, ServerRequests};
-
-use super::http_clients::HttpClients;
+use super::super::outbound::OutboundCall;
+use super::client::{HttpAnswer, HttpClients, HttpError, HttpRequest, Place};
+use crate::system::message_body::MessageBody;
+use crate::upstream::server_requests::{AnswerQueue, ServerRequests};
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct HttpTarget {
     pub(super) clients: HttpClients,
     pub(super) url: Url,
     pub(super) era: SessionMode,
+    place: Place,
+    /// The headers of every message that is posted, and of every other request.
+    post_headers: HeaderMap,
+    other_headers: HeaderMap,
     ids: AtomicU64,
     pub(super) requests: ServerRequests,
     /// The answers to them.
@@ -46,35 +51,66 @@ impl SessionMode {
 
 impl HttpTarget {
     pub(super) fn new(clients: HttpClients, url: Url, era: SessionMode) -> Self {
+        let place = Place::new(url.clone());
+        let (post_headers, other_headers) = (HeaderMap::new(), HeaderMap::new());
         let (ids, requests) = (AtomicU64::new(1), ServerRequests::default());
-        Self { clients, url, era, ids, requests, answers: AnswerQueue::default() }
+        let answers = AnswerQueue::default();
+        let mut target =
+            Self { clients, url, era, place, post_headers, other_headers, ids, requests, answers };
+        target.prepare_headers();
+        target
+    }
+
+    /// Sets what the handshake found out.
+    pub(super) fn set_era(&mut self, era: SessionMode) {
+        self.era = era;
+        self.prepare_headers();
+    }
+
+    fn prepare_headers(&mut self) {
+        let mut headers = self.clients.headers().clone();
+        let version = match &self.era {
+            SessionMode::Stateless(_) => Some(mcp::STATELESS),
+            SessionMode::Session { id: Some(id), revision } => {
+                headers.insert(mcp::header::SESSION, id.clone());
+                (*revision >= SessionVersion::V2025_06_18).then(|| revision.as_str())
+            }
+            SessionMode::Session { id: None, .. } => None,
+        };
+        if let Some(version) = version {
+            headers.insert(mcp::header::PROTOCOL_VERSION, HeaderValue::from_static(version));
+        }
+        self.other_headers = headers.clone();
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, accept);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.post_headers = headers;
     }
 
     pub(super) fn next_id(&self) -> Id {
         Id::number(self.ids.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The protocol version that the server speaks.
+    pub(super) fn version(&self) -> ProtocolVersion {
+        match self.era {
+            SessionMode::Stateless(_) => ProtocolVersion::Stateless,
+            SessionMode::Session { revision, .. } => ProtocolVersion::Session(revision),
+        }
+    }
+
     /// The request as this server expects it, and the editor's progress token.
-    pub(super) fn outbound(
-        &self,
-        request: &Request,
-        caller: Option<&Caller>,
-    ) -> (Request, Option<Raw>) {
+    pub(super) fn encode(&self, call: OutboundCall<'_>) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (params, token) = progress::replace_token(request.params.as_ref(), number);
-        let stateless = match &self.era {
+        let gateway = match &self.era {
             SessionMode::Stateless(client_meta) => Some(client_meta),
             SessionMode::Session { .. } => None,
         };
-        let params = server_requests::with_client_meta(params, caller, stateless);
-        (Request { id: Id::number(number), method: request.method.clone(), params }, token)
+        call.encode(number, self.version(), gateway)
     }
 
     /// Posts one message.
-    pub(super) async fn post(
-        &self,
-        message: &Message,
-    ) -> Result<reqwest::Response, reqwest::Error> {
+    pub(super) async fn post(&self, message: &Message) -> Result<HttpAnswer, HttpError> {
         self.post_with(message, &[]).await
     }
 
@@ -83,72 +119,63 @@ impl HttpTarget {
         &self,
         message: &Message,
         repeated: &[(String, String)],
-    ) -> Result<reqwest::Response, reqwest::Error> {
+    ) -> Result<HttpAnswer, HttpError> {
         let class = match message {
             Message::Request(request) => RetryClass::of(&request.method),
             Message::Notification(_) | Message::Response(_) => RetryClass::Repeatable,
         };
-        let mut request = self
-            .request(class, Method::POST)
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(
-                header::ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            );
+        let mut headers = Cow::Borrowed(&self.post_headers);
         if let (SessionMode::Stateless(_), Message::Request(sent)) = (&self.era, message) {
-            request = request.header("mcp-method", &sent.method);
+            let headers = headers.to_mut();
+            insert(headers, "mcp-method", &encode_header(&sent.method));
             if let Some(name) = mcp_name(sent) {
-                request = request.header("mcp-name", encode_header(&name));
+                insert(headers, "mcp-name", &encode_header(&name));
             }
             for (name, value) in repeated {
-                request = request.header(name, value);
+                insert(headers, name, value);
             }
         }
-        request.body(message.to_bytes()).send().await
+        let body = message.to_parts().into();
+        self.send(HttpRequest { class, method: Method::POST, place: &self.place, headers, body })
+            .await
     }
 
     /// Opens the stream for messages that belong to no call, or resumes a stream.
-    pub(super) async fn get(
-        &self,
-        last_event: Option<&str>,
-    ) -> Result<reqwest::Response, reqwest::Error> {
-        let mut request = self
-            .request(RetryClass::Repeatable, Method::GET)
-            .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    pub(super) async fn get(&self, last_event: Option<&str>) -> Result<HttpAnswer, HttpError> {
+        let mut headers = self.other_headers.clone();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_event {
-            request = request.header("last-event-id", encode_header(id));
+            insert(&mut headers, "last-event-id", &encode_header(id));
         }
-        request.send().await
+        self.send(self.without_body(Method::GET, Cow::Owned(headers))).await
     }
 
     /// Ends the session.
     pub(super) async fn delete(&self) {
         if let SessionMode::Session { id: Some(_), .. } = self.era {
-            let _ = self.request(RetryClass::Repeatable, Method::DELETE).send().await;
+            let headers = Cow::Borrowed(&self.other_headers);
+            let _ = self.send(self.without_body(Method::DELETE, headers)).await;
         }
+    }
+
+    fn without_body<'a>(&'a self, method: Method, headers: Cow<'a, HeaderMap>) -> HttpRequest<'a> {
+        let (class, body) = (RetryClass::Repeatable, MessageBody::default());
+        HttpRequest { class, method, place: &self.place, headers, body }
+    }
+
+    async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+        self.clients.send(request).await
     }
 
     /// Whether the server gave a session id.
     pub(super) fn has_session(&self) -> bool {
         matches!(self.era, SessionMode::Session { id: Some(_), .. })
     }
+}
 
-    fn request(&self, class: RetryClass, method: Method) -> reqwest::RequestBuilder {
-        let request = self.clients.of(class).request(method, self.url.clone());
-        match &self.era {
-            SessionMode::Stateless(_) => {
-                request.header(mcp::header::PROTOCOL_VERSION, mcp::STATELESS)
-            }
-            SessionMode::Session { id, revision } => {
-                let request = match id {
-                    Some(id) => request.header(mcp::header::SESSION, id),
-                    None => return request,
-                };
-                match *revision >= SessionVersion::V2025_06_18 {
-                    true => request.header(mcp::header::PROTOCOL_VERSION, revision.as_str()),
-                    false => request,
-                }
-            }
-        }
+/// Adds a header, if a header can have this name and value.
+fn insert(headers: &mut HeaderMap, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        headers.insert(name, value);
     }
 }

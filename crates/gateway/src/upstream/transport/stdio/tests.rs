@@ -8,6 +8,7 @@ use evermoor_core::protocol::json::Raw;
 use tokio::time::Instant;
 
 use super::super::connection::{CallError, CallReply};
+use super::super::outbound::OutboundCall;
 use super::*;
 
 /// A server; each test fills in `{discover}` and `{call}`.
@@ -55,8 +56,8 @@ fn sh(script: &str) -> Fixture {
 
 async fn call(connected: &Connected) -> Result<String, CallError> {
     let request = Request::new(Id::number(9), "tools/call", None);
-    match connected.connection.call(&request, None).await? {
-        CallReply::Whole(response) => Ok(format!("{:?}", response.outcome)),
+    match connected.connection.call(OutboundCall::of_gateway(&request)).await? {
+        CallReply::Whole(answer) => Ok(format!("{:?}", answer.response.outcome)),
         CallReply::Stream(_) => Ok("stream".into()),
     }
 }
@@ -173,7 +174,12 @@ async fn a_line_of_32_mebibytes_fails_its_own_call_only() {
     let connected = fixture.connect().await;
     let params = Some(Raw::of(&serde_json::json!({ "filler": 1 })));
     let request = Request::new(Id::number(9), "tools/call", params);
-    let error = connected.connection.call(&request, None).await.err().expect("it is too large");
+    let error = connected
+        .connection
+        .call(OutboundCall::of_gateway(&request))
+        .await
+        .err()
+        .expect("it is too large");
     assert!(error.to_string().contains("larger than 16 MiB"), "{error}");
     assert_eq!(call(&connected).await.unwrap(), "Result(1)");
 }

@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::upstream::transport::connection::{CallError, CallReply};
     use crate::upstream::transport::duplex::{Duplex, channel};
+    use crate::upstream::transport::outbound::OutboundCall;
     use evermoor_core::protocol::envelope::{Outcome, Request};
     use evermoor_core::protocol::json::Raw;
     use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream};
@@ -239,12 +240,15 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     fn call(ends: &Ends, filler: usize) -> JoinHandle<Result<CallReply, CallError>> {
         let duplex = std::sync::Arc::clone(&ends.duplex);
-        tokio::spawn(async move { duplex.call(&request(filler), None).await })
+        tokio::spawn(async move {
+            let request = request(filler);
+            duplex.call(OutboundCall::of_gateway(&request)).await
+        })
     }
 
     async fn result(call: JoinHandle<Result<CallReply, CallError>>) -> String {
         match call.await.expect("no panic") {
-            Ok(CallReply::Whole(response)) => match response.outcome {
+            Ok(CallReply::Whole(answer)) => match answer.response.outcome {
                 Outcome::Result(result) => result.as_str().to_owned(),
                 Outcome::Error(error) => error.as_str().to_owned(),
             },

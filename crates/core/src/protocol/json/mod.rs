@@ -2,18 +2,26 @@
 //!
 //! The gateway parses as little as it can and changes only what it must. Key order, unknown
 //! members, big numbers and escapes survive, because nothing is rebuilt from a model. A [`Raw`] is
-//! a slice of the buffer that the message arrived in, so passing it on copies nothing.
+//! a slice of the buffer that the message arrived in, so passing it on copies nothing. [`members`]
+//! is the one reader of the members of an object.
+
+pub(crate) mod members;
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::Deserialize;
 use serde_json::value::RawValue;
+
+use members::Members;
 
 /// One JSON value, exactly as it was received.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw(Bytes);
 
 /// More nesting than real messages have, and little enough for the stack of any parser.
-const MAX_DEPTH: usize = 128;
+pub const MAX_DEPTH: usize = 128;
 
 impl Raw {
     /// Checks that `buffer` is one JSON value and keeps it.
@@ -64,46 +72,56 @@ impl Raw {
 
     /// The members in order, if this is an object.
     pub fn entries(&self) -> Option<Vec<(String, Self)>> {
-        let Members(members) = serde_json::from_slice(&self.0).ok()?;
-        Some(members.into_iter().map(|(key, raw)| (key, Self::view(&self.0, raw))).collect())
+        let Members(members) = self.members()?;
+        let entry =
+            |(key, raw): (Cow<'_, str>, &RawValue)| (key.into_owned(), Self::view(&self.0, raw));
+        Some(members.into_iter().map(entry).collect())
     }
 
     /// The object with `key` set to `value`. An existing value is replaced in place, a new member
-    /// is appended, and every other byte stays the same.
+    /// is appended, and every other byte stays the same. An object that cannot be read stays as it is.
     pub fn with(&self, key: &str, value: &Self) -> Self {
-        let (start, end, insert) = match self.find(key) {
-            Some(old) => {
-                let start = old.get().as_ptr() as usize - self.0.as_ptr() as usize;
-                (start, start + old.get().len(), None)
-            }
+        let Some(members) = self.members() else { return self.clone() };
+        match members.get(key) {
+            Some(old) => self.spliced(self.range_of(old), &[&value.0]),
             None => {
-                let brace = self.0.iter().rposition(|byte| *byte == b'}').unwrap_or(self.0.len());
-                let empty =
-                    self.0[..brace].iter().all(|byte| byte.is_ascii_whitespace() || *byte == b'{');
-                let comma = if empty { "" } else { "," };
-                (brace, brace, Some(format!("{comma}{}:", Self::of(key).as_str())))
+                let end = self.0.len() - 1;
+                let comma: &[u8] = if members.0.is_empty() { b"" } else { b"," };
+                self.spliced(end..end, &[comma, Self::of(key).as_bytes(), b":", &value.0])
             }
-        };
-        let insert = insert.as_deref().unwrap_or_default().as_bytes();
-        let mut edited = BytesMut::with_capacity(self.0.len() + insert.len() + value.0.len());
-        edited.put_slice(&self.0[..start]);
-        edited.put_slice(insert);
-        edited.put_slice(&value.0);
-        edited.put_slice(&self.0[end..]);
+        }
+    }
+
+    /// Where a value that was read from this one is in it.
+    pub(crate) fn range_of(&self, value: &RawValue) -> Range<usize> {
+        let start = value.get().as_ptr() as usize - self.0.as_ptr() as usize;
+        start..start + value.get().len()
+    }
+
+    /// The value at `range`, which [`Self::range_of`] returned.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        Self(self.0.slice(range))
+    }
+
+    /// The text with `range` replaced by `parts`.
+    pub(crate) fn spliced(&self, range: Range<usize>, parts: &[&[u8]]) -> Self {
+        let added: usize = parts.iter().map(|part| part.len()).sum();
+        let mut edited = BytesMut::with_capacity(self.0.len() + added);
+        edited.put_slice(&self.0[..range.start]);
+        parts.iter().for_each(|part| edited.put_slice(part));
+        edited.put_slice(&self.0[range.end..]);
         Self(edited.freeze())
     }
 
     /// The object without the members `keys`. It is not copied if it has none of them.
     pub fn without(&self, keys: &[&str]) -> Self {
-        let Ok(Members(members)) = serde_json::from_slice::<Members<'_>>(&self.0) else {
-            return self.clone();
-        };
-        if !members.iter().any(|(name, _)| keys.contains(&name.as_str())) {
+        let Some(Members(members)) = self.members() else { return self.clone() };
+        if !members.iter().any(|(name, _)| keys.contains(&&**name)) {
             return self.clone();
         }
         let mut edited = BytesMut::with_capacity(self.0.len());
         edited.put_u8(b'{');
-        for (name, value) in members.iter().filter(|(name, _)| !keys.contains(&name.as_str())) {
+        for (name, value) in members.iter().filter(|(name, _)| !keys.contains(&&**name)) {
             if edited.len() > 1 {
                 edited.put_u8(b',');
             }
@@ -116,8 +134,15 @@ impl Raw {
     }
 
     fn find(&self, key: &str) -> Option<&RawValue> {
-        let Members(members) = serde_json::from_slice(&self.0).ok()?;
-        members.into_iter().find(|(name, _)| name == key).map(|(_, raw)| raw)
+        self.members()?.get(key)
+    }
+
+    /// The members, if this is an object that can be read.
+    pub(crate) fn members(&self) -> Option<Members<'_>> {
+        match self.0.first() {
+            Some(b'{') => Members::read(self.as_str()).ok(),
+            Some(_) | None => None,
+        }
     }
 }
 
@@ -136,6 +161,11 @@ impl serde::Serialize for Raw {
 
 /// Whether `json` is nested more deeply than [`MAX_DEPTH`].
 pub fn too_deep(json: &[u8]) -> bool {
+    // Most texts have too few brackets for that, and counting them is much faster than following them.
+    let brackets = |part: &[u8]| part.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    if json.chunks(4096).map(brackets).sum::<usize>() <= MAX_DEPTH {
+        return false;
+    }
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in json {
         match (in_string, byte) {
@@ -155,35 +185,6 @@ pub fn too_deep(json: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// The members of an object in order, with raw values. A duplicate key is an error, because two
-/// parsers could choose different values.
-pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members: Vec<(String, &RawValue)> = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if members.iter().any(|(known, _)| *known == key) {
-                        return Err(A::Error::custom(format_args!("duplicate member `{key}`")));
-                    }
-                    members.push((key, map.next_value()?));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Each)
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,21 @@
-//! The HTTP clients of one connection: certificates, proxy, headers and redirects.
+//! The HTTP client of one connection: certificates, proxy, headers and redirects.
+//!
+//! - [`direct`]: plain HTTP to a server on this machine, the fastest way
+//! - [`answer`]: the answer to a request, over either way; [`error`]: why there is none
 
+mod answer;
+mod direct;
+mod error;
+
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use reqwest::redirect::{Attempt, Policy};
-use url::Url;
+use tokio_util::task::TaskTracker;
+use url::{Position, Url};
 
 use evermoor_core::config::{HttpOptions, ProxySetting};
 use evermoor_core::failure::{Code, Failure};
@@ -15,21 +25,55 @@ use evermoor_platform::fs::foreign;
 use evermoor_platform::paths;
 
 use crate::config::secrets::Found;
+use crate::system::message_body::MessageBody;
+pub(crate) use answer::HttpAnswer;
+use direct::{DirectAnswer, DirectClient};
+pub(crate) use error::HttpError;
 
-/// Two clients that differ in how long they keep idle sockets. A call that must not be repeated only
-/// reuses a socket that was active within the last second: if the server is just closing the socket,
-/// it cannot be known whether the call was executed.
+/// The HTTP client of one connection.
 #[derive(Clone)]
 pub(crate) struct HttpClients {
-    repeatable: reqwest::Client,
-    once: reqwest::Client,
+    way: Way,
+    /// The headers of every request: what the configuration says, and the user agent.
+    headers: HeaderMap,
     /// Whether the server is on this machine.
     pub(crate) local: bool,
 }
 
+/// How requests reach the server.
+#[derive(Clone)]
+enum Way {
+    /// Plain HTTP to this machine.
+    Direct(Arc<DirectClient>),
+    /// Everything else. Two clients that differ in how long they keep idle sockets.
+    Network { repeatable: reqwest::Client, once: reqwest::Client },
+}
+
+/// A request, with all its headers.
+pub(crate) struct HttpRequest<'a> {
+    pub(crate) class: RetryClass,
+    pub(crate) method: Method,
+    pub(crate) place: &'a Place,
+    pub(crate) headers: Cow<'a, HeaderMap>,
+    pub(crate) body: MessageBody,
+}
+
+/// Where requests go, parsed once.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) url: Url,
+    /// The path and query of the URL.
+    path: Uri,
+}
+
+/// A call that must not be repeated only reuses a socket that was active this recently: if the server
+/// is just closing the socket, it cannot be known whether the call was executed.
+const FRESH_ONCE: Duration = Duration::from_secs(1);
+const FRESH_REPEATABLE: Duration = Duration::from_secs(3);
 /// The size limit of a `ca_file`.
 const MAX_FILE: u64 = 4 << 20;
 const MAX_REDIRECTS: usize = 3;
+const USER_AGENT: &str = concat!("evermoor/", env!("CARGO_PKG_VERSION"));
 
 impl HttpClients {
     /// Reads the files that `reach` names each time, so that a corrected file is used at once.
@@ -38,8 +82,20 @@ impl HttpClients {
         local: bool,
         reach: &HttpOptions,
         found: &Found,
+        tasks: &TaskTracker,
     ) -> Result<Self, Failure> {
-        let headers = headers(reach, found)?;
+        let mut headers = headers(reach, found)?;
+        headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
+        let anonymous = url.username().is_empty() && url.password().is_none();
+        if let (true, "http", Some(host)) = (local && anonymous, url.scheme(), url.host_str()) {
+            let host = host.trim_matches(['[', ']']).to_owned();
+            let port = url.port_or_known_default().unwrap_or(80);
+            let way = Way::Direct(DirectClient::new(host, port, tasks.clone()));
+            let authority = HeaderValue::try_from(&url[Position::BeforeHost..Position::AfterPort])
+                .map_err(|error| no_client(&error))?;
+            headers.entry(header::HOST).or_insert(authority);
+            return Ok(Self { way, headers, local });
+        }
         let files: Vec<PathBuf> = reach.ca_files.iter().map(|file| paths::expand(file)).collect();
         let reading = tokio::task::spawn_blocking(move || authorities(&files)).await;
         let authorities = reading.map_err(|panicked| no_client(&panicked))??;
@@ -47,8 +103,6 @@ impl HttpClients {
             let connect = if local { Duration::from_secs(1) } else { Duration::from_secs(5) };
             let alive = if local { 5 } else { 15 };
             let client = reqwest::Client::builder()
-                .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
-                .default_headers(headers.clone())
                 .redirect(Policy::custom(follow))
                 .retry(reqwest::retry::never())
                 .tcp_nodelay(true)
@@ -63,45 +117,100 @@ impl HttpClients {
                 ProxySetting::System => client,
                 ProxySetting::At(proxy) => client.proxy(reqwest::Proxy::all(proxy.clone())?),
             };
-            // Plain HTTP needs no root certificates, which take memory.
-            let plain = local && url.scheme() == "http";
-            let client = match plain {
-                true => client.tls_certs_only([]),
-                false => client.tls_certs_merge(authorities.clone()),
-            };
-            client.build()
+            client.tls_certs_merge(authorities.clone()).build()
         };
         let build = |idle| build(idle).map_err(|error| no_client(&error));
-        let (repeatable, once) = (build(Duration::from_secs(3))?, build(Duration::from_secs(1))?);
-        Ok(Self { repeatable, once, local })
+        let (repeatable, once) = (build(FRESH_REPEATABLE)?, build(FRESH_ONCE)?);
+        Ok(Self { way: Way::Network { repeatable, once }, headers, local })
     }
 
-    /// The client for requests that may be repeated.
-    pub(crate) fn repeatable(&self) -> &reqwest::Client {
-        &self.repeatable
+    /// The headers of every request, for a copy that has more.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
-    /// The client for requests that must not be repeated.
-    pub(crate) fn once(&self) -> &reqwest::Client {
-        &self.once
-    }
-
-    pub(super) fn of(&self, class: RetryClass) -> &reqwest::Client {
-        match class {
-            RetryClass::Repeatable => &self.repeatable,
-            RetryClass::Once => &self.once,
+    /// Sends a request and returns its answer as soon as its head has arrived.
+    pub(crate) async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+        match &self.way {
+            Way::Direct(client) => send_direct(client, request).await,
+            Way::Network { repeatable, once } => {
+                let client = match request.class {
+                    RetryClass::Repeatable => repeatable,
+                    RetryClass::Once => once,
+                };
+                let HttpRequest { method, place, headers, body, .. } = request;
+                let sending =
+                    client.request(method, place.url.clone()).headers(headers.into_owned());
+                Ok(HttpAnswer::Network(sending.body(body.into_bytes()).send().await?))
+            }
         }
     }
 }
 
+impl Place {
+    pub(crate) fn new(url: Url) -> Self {
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        let path = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+        Self { url, path }
+    }
+}
+
+async fn send_direct(
+    client: &Arc<DirectClient>,
+    request: HttpRequest<'_>,
+) -> Result<HttpAnswer, HttpError> {
+    let HttpRequest { class, method, place, headers, body } = request;
+    let fresh = match class {
+        RetryClass::Repeatable => FRESH_REPEATABLE,
+        RetryClass::Once => FRESH_ONCE,
+    };
+    let mut redirected = None;
+    for _ in 0..MAX_REDIRECTS {
+        let place = redirected.as_ref().unwrap_or(place);
+        let answer = client.send(direct_request(&method, place, &headers, &body), fresh).await?;
+        match same_origin_redirect(place, &answer) {
+            Some(named) => redirected = Some(named),
+            None => return Ok(HttpAnswer::Direct(answer)),
+        }
+    }
+    let place = redirected.as_ref().unwrap_or(place);
+    let last = client.send(direct_request(&method, place, &headers, &body), fresh).await?;
+    Ok(HttpAnswer::Direct(last))
+}
+
+fn direct_request(
+    method: &Method,
+    place: &Place,
+    headers: &HeaderMap,
+    body: &MessageBody,
+) -> Request<MessageBody> {
+    let mut request = Request::new(body.clone());
+    *request.method_mut() = method.clone();
+    *request.uri_mut() = place.path.clone();
+    *request.headers_mut() = headers.clone();
+    request
+}
+
+/// Where a redirect goes that is followed; see [`follow`].
+fn same_origin_redirect(place: &Place, answer: &DirectAnswer) -> Option<Place> {
+    if !keeps_method(answer.status()) {
+        return None;
+    }
+    let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
+    let named = place.url.join(location).ok()?;
+    (named.origin() == place.url.origin()).then(|| Place::new(named))
+}
+
+/// 301, 302 and 303 turn a POST into a GET.
+fn keeps_method(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
+}
+
 /// Follows redirects within one origin only, as many servers send for a missing slash: no other server
-/// may get our messages and headers. 301, 302 and 303 are not followed because they turn a POST into
-/// a GET.
+/// may get our messages and headers.
 fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let keeps_method =
-        matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     let origin = attempt.previous().first().map(Url::origin);
-    if keeps_method
+    if keeps_method(attempt.status())
         && origin == Some(attempt.url().origin())
         && attempt.previous().len() <= MAX_REDIRECTS
     {
