@@ -75,7 +75,8 @@ impl Gateway {
             }
             None => String::new(),
         };
-        let process = Process::start(Path::new("/bin/sh"), |command| {
+        // Other shells accept only descriptors with one digit.
+        let process = Process::start(Path::new("/bin/bash"), |command| {
             let script = format!("{script} exec \"$0\" serve --home \"$1\"");
             command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
             command.env("HOME", person(home)).env("NOTIFY_SOCKET", manager);
