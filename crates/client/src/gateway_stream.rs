@@ -4,7 +4,8 @@
 //! One task writes frames, one reads them ([`shim_frames`](evermoor_core::protocol::shim_frames)).
 //! A request is in the table of open requests until its response is complete. When the connection
 //! breaks, a request of which no whole frame was written was not sent, because the gateway handles
-//! only whole frames; any other one may have run. After a GoAway, the gateway answers what it has taken
+//! only whole frames; any other one may have run. Only the writer knows which of the two holds for the
+//! frame that it is writing, so it decides that. After a GoAway, the gateway answers what it has taken
 //! and the rest was not sent.
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::shim_frames::{
@@ -42,14 +44,25 @@ struct OpenRequests(Mutex<RequestTable>);
 struct RequestTable {
     /// Whether the gateway takes more requests on this connection.
     is_open: bool,
+    /// Why the connection is gone, if it is.
+    closed: Option<String>,
     /// The number of the last request.
     last: u32,
     requests: HashMap<u32, OpenRequest>,
 }
 
 struct OpenRequest {
-    sent: bool,
+    progress: SendProgress,
     events: mpsc::Sender<RequestEvent>,
+}
+
+/// How much of a request was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SendProgress {
+    /// Nothing, or not the whole frame.
+    NotSent,
+    Writing,
+    Sent,
 }
 
 /// What happens to a request.
@@ -85,11 +98,12 @@ impl GatewayStream {
             Some(frame) if frame.kind == FrameKind::Welcome => {}
             Some(_) | None => return Err(io::ErrorKind::PermissionDenied.into()),
         }
-        let table = RequestTable { is_open: true, last: 0, requests: HashMap::new() };
+        let table = RequestTable { is_open: true, closed: None, last: 0, requests: HashMap::new() };
         let requests = Arc::new(OpenRequests(Mutex::new(table)));
         let (outgoing, queued) = mpsc::channel(QUEUE);
-        tasks.spawn(write_frames(Arc::clone(&requests), queued, writer));
-        tasks.spawn(read_frames(Arc::clone(&requests), frames));
+        let closed = CancellationToken::new();
+        tasks.spawn(write_frames(Arc::clone(&requests), queued, writer, closed.clone()));
+        tasks.spawn(read_frames(Arc::clone(&requests), frames, closed));
         Ok(Self { requests, outgoing })
     }
 
@@ -179,7 +193,7 @@ struct RequestGuard {
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         let request = self.stream.requests.remove(self.number);
-        if request.is_some_and(|request| request.sent) {
+        if request.is_some_and(|request| request.progress != SendProgress::NotSent) {
             let cancel = OutgoingFrame::new(FrameKind::Cancel, self.number, &[], Bytes::new());
             // If the queue is full, the gateway answers a request that nobody waits for.
             let _ = self.stream.outgoing.try_send(cancel);
@@ -196,14 +210,28 @@ impl OpenRequests {
         }
         table.last += 1;
         let (number, (events, response)) = (table.last, mpsc::channel(RESPONSE_QUEUE));
-        table.requests.insert(number, OpenRequest { sent: false, events });
+        let progress = SendProgress::NotSent;
+        table.requests.insert(number, OpenRequest { progress, events });
         Some((number, response))
     }
 
-    /// Notes whether a request was sent. Returns whether anybody still waits for it.
-    fn set_sent(&self, number: u32, sent: bool) -> bool {
+    /// The writer begins with a request. Returns whether anybody still waits for it.
+    fn start_writing(&self, number: u32) -> bool {
         let mut table = self.0.lock();
-        table.requests.get_mut(&number).map(|request| request.sent = sent).is_some()
+        let request = table.requests.get_mut(&number);
+        request.map(|request| request.progress = SendProgress::Writing).is_some()
+    }
+
+    /// The writer has written the whole frame of a request, or will not.
+    fn finish_writing(&self, number: u32, whole: bool) {
+        let mut table = self.0.lock();
+        let Some(request) = table.requests.get_mut(&number) else { return };
+        request.progress = if whole { SendProgress::Sent } else { SendProgress::NotSent };
+        if let Some(why) = table.closed.clone()
+            && let Some(request) = table.requests.remove(&number)
+        {
+            request.fail(&why);
+        }
     }
 
     /// Where the frames of a response go.
@@ -220,24 +248,27 @@ impl OpenRequests {
         let mut table = self.0.lock();
         table.is_open = false;
         for (_, mut request) in table.requests.extract_if(|number, _| *number > last) {
-            request.sent = false;
+            request.progress = SendProgress::NotSent;
             request.fail("the gateway stops");
         }
     }
 
-    /// The connection is gone.
+    /// The connection is gone. The request that is being written fails when the writer has finished.
     fn close(&self, why: &str) {
         let mut table = self.0.lock();
         table.is_open = false;
-        table.requests.drain().for_each(|(_, request)| request.fail(why));
+        table.closed = Some(why.to_owned());
+        let decided =
+            |_: &u32, request: &mut OpenRequest| request.progress != SendProgress::Writing;
+        table.requests.extract_if(decided).for_each(|(_, request)| request.fail(why));
     }
 }
 
 impl OpenRequest {
     fn fail(self, why: &str) {
-        let error = match self.sent {
-            true => HttpError::Broken(why.to_owned()),
-            false => HttpError::NotSent(why.to_owned()),
+        let error = match self.progress {
+            SendProgress::NotSent => HttpError::NotSent(why.to_owned()),
+            SendProgress::Writing | SendProgress::Sent => HttpError::Broken(why.to_owned()),
         };
         // If the queue is full, the end of the channel says the same.
         let _ = self.events.try_send(RequestEvent::Failed(error));
@@ -263,20 +294,30 @@ async fn write_frames(
     requests: Arc<OpenRequests>,
     mut queued: mpsc::Receiver<OutgoingFrame>,
     mut writer: LocalWriter,
+    closed: CancellationToken,
 ) {
     while let Some(OutgoingFrame { kind, number, start, body }) = queued.recv().await {
-        if kind != FrameKind::Cancel && !requests.set_sent(number, true) {
+        if kind != FrameKind::Cancel && !requests.start_writing(number) {
             continue;
         }
-        if let Err(error) = writer.write_all_buf(&mut start.chain(body)).await {
-            // The gateway does not handle part of a frame.
-            requests.set_sent(number, false);
+        let mut frame = start.chain(body);
+        let written = tokio::select! {
+            biased;
+            written = writer.write_all_buf(&mut frame) => written,
+            () = closed.cancelled() => Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        requests.finish_writing(number, written.is_ok());
+        if let Err(error) = written {
             return requests.close(&error.to_string());
         }
     }
 }
 
-async fn read_frames(requests: Arc<OpenRequests>, mut frames: FrameReader) {
+async fn read_frames(
+    requests: Arc<OpenRequests>,
+    mut frames: FrameReader,
+    closed: CancellationToken,
+) {
     let why = loop {
         let frame = match frames.next().await {
             Ok(Some(frame)) => frame,
@@ -307,6 +348,7 @@ async fn read_frames(requests: Arc<OpenRequests>, mut frames: FrameReader) {
         }
     };
     requests.close(&why);
+    closed.cancel();
 }
 
 struct FrameReader {
