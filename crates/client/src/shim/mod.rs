@@ -31,6 +31,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::config::DEFAULT_HOLD;
 use evermoor_core::failure::outcome;
 use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::policy::retry::{RetryClass, RetryPolicy};
@@ -48,10 +49,9 @@ use glance::glance;
 use headers::stateless_headers;
 use lines::{Line, LineReader, LineWriter, MAX_LINE};
 
-/// How long a message waits for a gateway. The same as the default of `hold` in `config.toml`, which
-/// limits how long the gateway then holds a call for an upstream. The setting does not change this
-/// limit: the two waits are separate, one after the other.
-const HOLD_LIMIT: Duration = Duration::from_secs(25);
+/// How long a message waits for a gateway. The setting `hold` in `config.toml` does not change this: it
+/// limits the wait for an upstream, which comes after this one.
+const GATEWAY_WAIT: Duration = DEFAULT_HOLD;
 /// How long to wait for open calls once the editor has closed its input.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -230,7 +230,7 @@ impl Shim {
             };
             self.attachment.lost();
             let may_have_run = matches!(failed, HttpError::Broken(_));
-            let in_time = call.method == method::LISTEN || began.elapsed() < HOLD_LIMIT;
+            let in_time = call.method == method::LISTEN || began.elapsed() < GATEWAY_WAIT;
             if !(may_have_run && call.once) && in_time && !needs_user_action(&failed) {
                 sleep(RETRY_INTERVAL).await;
                 continue;
@@ -246,7 +246,7 @@ impl Shim {
 
     /// Sends a message that expects no response. Waits for a gateway if there is none.
     async fn send_notification(&self, line: Bytes) {
-        let deadline = Instant::now() + HOLD_LIMIT;
+        let deadline = Instant::now() + GATEWAY_WAIT;
         while let Err(error) = self.post(line.clone(), &[]).await {
             self.attachment.lost();
             if Instant::now() >= deadline || needs_user_action(&error) {

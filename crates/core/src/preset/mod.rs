@@ -7,8 +7,7 @@
 //!
 //! - `file`: parses a preset file; `set`: all presets by name; `user`: the user's files
 //! - `probe`: an HTTP request and the expected answer; `process_name`: which processes are the
-//!   app; `system`: facts per OS; `version`: app
-//!   versions
+//!   app; `system`: facts per OS; `version`: app versions
 //!
 //! This module uses `config` (errors, sizes, durations) and `failure`.
 

@@ -2,8 +2,9 @@
 //!
 //! As in `config.toml`, an error has its line and says what to write instead.
 //!
-//! `tables` has the tables as serde reads them, and `validate` checks single values. This file turns
-//! the tables into a preset.
+//! `tables` has the tables as serde reads them, and `validate` checks single values and the tables of a
+//! system. This file turns the tables into a preset. A new field goes there, into `Preset` or
+//! `PlatformSpec`, into the conversion here, and into `docs/presets.md`.
 
 mod tables;
 mod validate;

@@ -17,9 +17,6 @@ use crate::upstream::transport::connection::Connection;
 /// How long reading all lists of an upstream may take.
 pub(super) const LISTING_LIMIT: Duration = Duration::from_secs(10);
 
-/// No real server has more pages.
-const MOST_PAGES: usize = 200;
-
 /// Reads the whole catalog, within its limits.
 pub(super) async fn catalog(
     connection: &Connection,
@@ -57,7 +54,8 @@ async fn pages(
     limits: CatalogLimits,
 ) -> Result<Vec<Raw>, Failure> {
     let (mut items, mut params, mut cursors) = (Vec::new(), None, HashSet::new());
-    for _ in 0..MOST_PAGES {
+    // The limits of size and time end a list that never ends.
+    loop {
         let page = connection.request(list.method(), params.take()).await?;
         let mut found: Vec<Raw> =
             page.member(list.member()).and_then(|raw| raw.elements()).unwrap_or_default();
@@ -74,9 +72,9 @@ async fn pages(
         let Some(cursor) = page.text_member("nextCursor") else { return Ok(items) };
         params = Some(Raw::of(&serde_json::json!({ "cursor": cursor })));
         if !cursors.insert(cursor) {
-            break;
+            let list = list.member();
+            tracing::warn!(list, "the list ends here: the server repeats its pages");
+            return Ok(items);
         }
     }
-    tracing::warn!(list = list.member(), "the list ends here: the server repeats its pages");
-    Ok(items)
 }

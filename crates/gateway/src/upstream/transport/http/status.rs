@@ -1,5 +1,8 @@
 //! What an HTTP status or a transport error means: whether the session is gone, whether the call may
 //! have been executed, and what the user should do.
+//!
+//! `reply` applies this to calls, `handshake` to connecting, `session_stream` and `subscription_stream` to
+//! notifications. The HTTP+SSE transport has rules of its own.
 
 use bytes::Bytes;
 use http::{StatusCode, header};
