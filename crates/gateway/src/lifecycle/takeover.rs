@@ -199,9 +199,10 @@ pub(crate) async fn move_in(
     // From here on the old gateway writes nothing, and its files are complete.
     assembly.lease.grant();
     assembly.endpoint.sessions.load();
+    // A shim that reads the announcement must find the socket of this gateway.
+    let shim_socket = bind::open_shim_socket(paths);
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
     let handover_listener = bind::open_handover_listener(paths);
-    let shim_socket = bind::open_shim_socket(paths);
     running.serving(assembly).await.map_err(ServeError::NotTakenOver)?;
     Ok(TakenOver { listener, lock, handover_listener, shim_socket })
 }

@@ -113,7 +113,8 @@ impl ShimConnections {
         mut frames: FrameReader,
         outgoing: mpsc::Sender<OutgoingFrame>,
     ) -> io::Result<()> {
-        let Ok(hello) = timeout(HELLO_TIMEOUT, frames.next()).await else { return Ok(()) };
+        let hello = timeout(HELLO_TIMEOUT, frames.next());
+        let Some(Ok(hello)) = self.moved.run_until_cancelled(hello).await else { return Ok(()) };
         let Some(requests) = self.admit(hello?, &outgoing).await else { return Ok(()) };
         let mut connection = ShimConnection {
             requests,
@@ -198,7 +199,7 @@ impl ShimConnection {
             | FrameKind::GoAway
             | FrameKind::Unknown => return,
         };
-        self.last = frame.number;
+        self.last = self.last.max(frame.number);
         self.open.retain(|_, call| !call.is_cancelled());
         let call = self.closed.child_token();
         self.open.insert(frame.number, call.clone());
@@ -247,7 +248,11 @@ struct ShimRequests {
 impl ShimRequests {
     /// Answers one request. Returns early if the shim is gone.
     async fn answer(self, method: Method, frame: Frame, outgoing: mpsc::Sender<OutgoingFrame>) {
-        let (number, Ok((head, body))) = (frame.number, MessageHead::split(frame.payload)) else {
+        let number = frame.number;
+        let Ok((head, body)) = MessageHead::split(frame.payload) else {
+            let broken = OutgoingFrame::new(FrameKind::Broken, number, Vec::new(), Bytes::new());
+            // This fails only if the shim is gone.
+            let _ = outgoing.send(broken).await;
             return;
         };
         let mut request = Request::new(Body::from(body));

@@ -204,11 +204,20 @@ impl ServerRequests {
         if request.method == method::PING {
             return send(Response::result(request.id, Raw::of(&serde_json::json!({}))));
         }
-        if self.0.lock().open.len() >= MOST_OPEN {
-            return ServerRequest::new(request, send)
-                .reject("Too many requests of this server have no answer yet.");
-        }
         let id = request.id.clone();
+        {
+            let open = &self.0.lock().open;
+            let why = if open.contains_key(&id) {
+                Some("A request with this id has no answer yet.")
+            } else if open.len() >= MOST_OPEN {
+                Some("Too many requests of this server have no answer yet.")
+            } else {
+                None
+            };
+            if let Some(why) = why {
+                return ServerRequest::new(request, send).reject(why);
+            }
+        }
         let question = ServerRequest::new(request, self.closing(send));
         let withdrawn = question.withdrawn.clone();
         let Some(caller) = caller.or_else(|| self.only_caller()) else {
@@ -353,6 +362,16 @@ mod tests {
         open.pop();
         let _answer = dispatch(&questions, 1_000);
         assert!(asked.try_recv().is_ok(), "an answer makes room");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_repeats_an_open_id_is_refused() {
+        let questions = ServerRequests::default();
+        let (one, mut asked) = caller(1);
+        let _guard = questions.register(1, &one);
+        let (_first, second) = (dispatch(&questions, 9), dispatch(&questions, 9));
+        assert!(matches!(second.await.unwrap().outcome, Outcome::Error(_)));
+        assert!(asked.try_recv().is_ok() && asked.try_recv().is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,7 +8,8 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How many reads may hang at the same time.
 const MOST_HANGING: usize = 16;
 
-static READING: AtomicUsize = AtomicUsize::new(0);
+/// The reads that were abandoned and still hang.
+static HANGING: AtomicUsize = AtomicUsize::new(0);
 
 /// Why a file that exists is not read.
 #[derive(Debug, thiserror::Error)]
@@ -53,22 +55,33 @@ fn read_within(
     reader: fn(&Path, u64) -> io::Result<Vec<u8>>,
 ) -> io::Result<Vec<u8>> {
     let hangs = || io::Error::new(io::ErrorKind::TimedOut, Unfit::Hangs(patience));
-    if READING.fetch_add(1, Ordering::Relaxed) >= MOST_HANGING {
-        READING.fetch_sub(1, Ordering::Relaxed);
+    if HANGING.load(Ordering::Relaxed) >= MOST_HANGING {
         return Err(hangs());
     }
     let (done, wait) = sync_channel(1);
-    let path = path.to_owned();
-    let thread = std::thread::Builder::new().name("read file".into()).spawn(move || {
+    // Set by the first of the two: the reader when it ends, or the caller when it gives up.
+    let settled = Arc::new(AtomicBool::new(false));
+    let (path, ended) = (path.to_owned(), Arc::clone(&settled));
+    std::thread::Builder::new().name("read file".into()).spawn(move || {
         let content = reader(&path, limit);
-        READING.fetch_sub(1, Ordering::Relaxed);
-        let _ = done.try_send(content);
+        if ended.swap(true, Ordering::AcqRel) {
+            HANGING.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            let _ = done.try_send(content);
+        }
+    })?;
+    let received = wait.recv_timeout(patience).or_else(|error| {
+        if error == RecvTimeoutError::Disconnected {
+            return Err(error);
+        }
+        HANGING.fetch_add(1, Ordering::Relaxed);
+        if settled.swap(true, Ordering::AcqRel) {
+            HANGING.fetch_sub(1, Ordering::Relaxed);
+            return wait.recv().map_err(|_| RecvTimeoutError::Disconnected);
+        }
+        Err(error)
     });
-    if let Err(error) = thread {
-        READING.fetch_sub(1, Ordering::Relaxed);
-        return Err(error);
-    }
-    match wait.recv_timeout(patience) {
+    match received {
         Ok(content) => content,
         Err(RecvTimeoutError::Timeout) => Err(hangs()),
         Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the reader ended")),

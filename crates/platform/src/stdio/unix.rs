@@ -6,11 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 
-/// A write of this size to a pipe or socket that is ready does not block.
-const ATOMIC: usize = 4096;
+/// A write of this size to a pipe or socket that is ready does not block: `PIPE_BUF`.
+const ATOMIC: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
 /// Files cannot be waited for; reads of them do not block for long.
 pub(super) fn input() -> Pin<Box<dyn AsyncRead + Send>> {
@@ -45,7 +46,8 @@ impl AsyncRead for WatchedInput {
                 ready.clear_ready();
                 continue;
             }
-            let read = rustix::io::read(self.0.get_ref(), buffer.initialize_unfilled())?;
+            let read =
+                retry_on_intr(|| rustix::io::read(self.0.get_ref(), buffer.initialize_unfilled()))?;
             buffer.advance(read);
             return Poll::Ready(Ok(()));
         }
@@ -58,7 +60,7 @@ pub(super) fn try_write(bytes: &[u8]) -> io::Result<bool> {
     if bytes.len() > ATOMIC || !is_ready(&output, PollFlags::OUT)? {
         return Ok(false);
     }
-    match rustix::io::write(&output, bytes)? {
+    match retry_on_intr(|| rustix::io::write(&output, bytes))? {
         written if written == bytes.len() => Ok(true),
         _ => Err(io::ErrorKind::WriteZero.into()),
     }
@@ -67,7 +69,7 @@ pub(super) fn try_write(bytes: &[u8]) -> io::Result<bool> {
 /// Whether a read or write would not block: there is room or data, or the other end is closed.
 fn is_ready(descriptor: &impl AsFd, wanted: PollFlags) -> io::Result<bool> {
     let mut asked = [PollFd::new(descriptor, wanted)];
-    Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
+    Ok(retry_on_intr(|| poll(&mut asked, Some(&Timespec::default())))? > 0)
 }
 
 #[cfg(test)]

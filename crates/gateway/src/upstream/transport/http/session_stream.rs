@@ -79,17 +79,22 @@ pub(super) async fn listen(
 /// Why the session is lost or the server unreachable, if a `ping` shows that.
 async fn lost(target: &HttpTarget) -> Option<Failure> {
     let ping = Request::new(target.next_id(), method::PING, None);
-    match timeout(PING_LIMIT, target.post(&ping.into())).await {
-        Ok(Ok(answer)) => {
-            let (status, challenge) = (answer.status(), status::is_challenge(&answer));
-            let body = reply::body_or_nothing(answer).await;
-            let gone = !status.is_success() && status::session_is_gone(status, challenge, &body);
-            gone.then(|| status::session_lost(&target.url))
+    let asking = async {
+        match target.post(&ping.into()).await {
+            // The body may be a stream that never ends.
+            Ok(answer) if answer.status().is_success() => None,
+            Ok(answer) => {
+                let (status, challenge) = (answer.status(), status::is_challenge(&answer));
+                let body = reply::body_or_nothing(answer).await;
+                let gone = status::session_is_gone(status, challenge, &body);
+                gone.then(|| status::session_lost(&target.url))
+            }
+            Err(error) if error.is_connect() => Some(status::failure(&target.url, &error)),
+            // The keepalive finds out more.
+            Err(_) => None,
         }
-        Ok(Err(error)) if error.is_connect() => Some(status::failure(&target.url, &error)),
-        // The keepalive finds out more.
-        Ok(Err(_)) | Err(_) => None,
-    }
+    };
+    timeout(PING_LIMIT, asking).await.unwrap_or(None)
 }
 
 /// Reads one stream to its end, and returns how long to wait before the next.
