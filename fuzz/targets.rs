@@ -11,9 +11,9 @@ use evermoor_core::protocol::json::{Raw, too_deep};
 use evermoor_core::protocol::sse::{self, SseEvent, SseParser};
 use evermoor_core::protocol::translate::request_state::RequestState;
 use evermoor_core::security::foreign_text as text;
-use evermoor_core::security::known_secrets::{Redactor, Secret};
+use evermoor_core::security::redaction::known::{Redactor, Secret};
+use evermoor_core::security::redaction::patterns;
 use evermoor_core::security::request_smuggling::HeadInspector;
-use evermoor_core::security::secret_patterns;
 use evermoor_core::security::session_id::SessionKey;
 use evermoor_setup::format::tree::{ServersPath, Tree};
 use evermoor_setup::format::{EntryChange, Format};
@@ -165,5 +165,5 @@ pub(crate) fn foreign_text(data: &[u8]) {
     redactor.hide(&Secret::new("s3cr3t/value&more"));
     let scrubbed = redactor.scrub(&said);
     assert!(!scrubbed.contains("s3cr3t/value&more") && !scrubbed.contains("s3cr3t%2fvalue%26more"));
-    let _ = (redactor.scrub_start(&said), secret_patterns::scrub(&said));
+    let _ = (redactor.scrub_start(&said), patterns::scrub(&said));
 }

@@ -1,6 +1,6 @@
 // npm run fuzz: fuzzes what reads the bytes of others. Arguments after --: a number of minutes for each target (60 unless
-// given), and the targets (all unless given). Needs nightly Rust. An input that breaks a promise is kept in fuzz/found:
-// repair what it shows, then add it to fuzz/seeds, which npm test replays.
+// given), and the targets (all unless given). Uses libFuzzer with the Rust that builds everything else. An input that breaks
+// a promise is kept in fuzz/found: repair what it shows, then add it to fuzz/seeds, which npm test replays.
 
 import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +11,8 @@ import { main } from "./lib/run/main.mjs";
 
 const folder = path.join(root, "fuzz");
 const built = path.join(folder, "target");
-// What cargo-fuzz sets: counters for libFuzzer, and checks that a release build leaves out.
+// What cargo-fuzz sets, without the sanitizers, which need nightly Rust and find mistakes of unsafe code only: counters for
+// libFuzzer, and checks that a release build leaves out.
 const flags = [
   "--cfg fuzzing",
   "-Cpasses=sancov-module",
@@ -28,7 +29,7 @@ await main(async (args) => {
   const named = args.filter((arg) => /^[a-z_]+$/.test(arg));
   const targets = named.length > 0 ? named : readdirSync(path.join(folder, "seeds")).sort();
   const host = ["--target", "x86_64-unknown-linux-gnu"];
-  const build = ["+nightly", "build", "--release", "--locked", ...host, "--manifest-path", path.join(folder, "Cargo.toml")];
+  const build = ["build", "--release", "--locked", ...host, "--manifest-path", path.join(folder, "Cargo.toml")];
   const status = await run(command("cargo", build, { env: { RUSTFLAGS: flags.join(" "), CARGO_TARGET_DIR: built } }));
   if (status) return status;
   for (const target of targets) {

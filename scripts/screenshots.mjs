@@ -125,7 +125,7 @@ url = "${linear.url}"
   let editors = [];
   try {
     await page.goto(gateway.link());
-    await page.getByRole("heading", { level: 1, name: "All 4 servers are connected" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Everything is connected" }).waitFor();
     editors = await makeCalls(gateway, linear);
     await goTo(page, "#/");
     await page.getByText("retrying in").first().waitFor();

@@ -5,7 +5,7 @@
 // that needs neither a bundle nor a service with programs that exist, on any system.
 
 import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -104,7 +104,8 @@ function newHome(scratch, name) {
   return home;
 }
 
-const scratch = mkdtempSync(path.join(tmpdir(), "evermoor-app-"));
+// The temporary folder of macOS is behind a link, and programs report the real path of what they run.
+const scratch = mkdtempSync(path.join(realpathSync(tmpdir()), "evermoor-app-"));
 const given = process.argv.indexOf("--programs");
 try {
   if (given > 0) {

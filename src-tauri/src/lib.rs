@@ -59,8 +59,8 @@ pub fn run() -> ExitCode {
     };
     let handle = app.handle().clone();
     let code = app.run_return(|app, event| on_event(app, &event));
-    if handle.state::<RequestedExit>().reason() == ExitReason::Relocate {
-        relocate::open_copy();
+    if let ExitReason::Relocate(relocation) = handle.state::<RequestedExit>().reason() {
+        relocate::open_copy(&relocation);
     }
     system::log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)

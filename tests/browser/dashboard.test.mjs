@@ -42,7 +42,7 @@ enabled = false
   browser = await openBrowser();
   page = browser.page;
   await page.goto(gateway.link());
-  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Everything is connected" }).waitFor();
 });
 
 after(async () => {
@@ -165,7 +165,7 @@ test("an outage is shown with the next attempt, and is recorded as an incident",
   await goTo(page, places.overview);
   await page.getByRole("banner").last().or(page.locator("main header")).getByRole("button", { name: "Reconnect Files" }).first().waitFor();
   files = await serveSample("files", files.port);
-  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Everything is connected" }).waitFor();
   await goTo(page, places.incidents);
   await page.locator("summary", { hasText: "Files" }).first().waitFor();
   await page.getByRole("button", { name: "Copy all as Markdown" }).click();
@@ -220,6 +220,6 @@ test("while no gateway runs, the last known state stays and is marked as old; th
   await goTo(page, places.overview);
   await page.getByRole("article", { name: "GitHub" }).waitFor();
   gateway = await startGateway(place);
-  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Everything is connected" }).waitFor();
   assert.equal(await page.locator("main.old").count(), 0);
 });

@@ -4,6 +4,7 @@
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { createInterface } from "node:readline";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -13,16 +14,59 @@ import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema
 const { EVERMOOR, EVERMOOR_HOME, MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context = "{}" } = process.env;
 const server = process.argv.at(-1);
 
-/** Starts a gateway in front of the suite's server. */
+const signsIn = (scenario ?? "").startsWith("auth/");
+/** The suite has no such document; it only compares the address. */
+const METADATA_DOCUMENT = "https://conformance-test.local/client-metadata.json";
+
+/** Starts a gateway in front of the suite's server, and signs in if the scenario is about that. */
 async function startGateway() {
   mkdirSync(EVERMOOR_HOME, { recursive: true });
-  const config = `[gateway]\nlisten = "127.0.0.1:0"\nrequire_token = false\n\n[upstreams.suite]\nurl = "${server}"\n`;
+  const gatewayTable = `[gateway]\nlisten = "127.0.0.1:0"\nrequire_token = false\nsign_ins_file = "${EVERMOOR_HOME}/sign-ins.json"\n`;
+  const config = `${gatewayTable}\n[upstreams.suite]\nurl = "${server}"\n${signsIn ? oauth() : ""}`;
   writeFileSync(`${EVERMOOR_HOME}/config.toml`, config);
-  const gateway = spawn(EVERMOOR, ["serve", "--home", EVERMOOR_HOME], { stdio: ["ignore", "pipe", "inherit"] });
+  const env = { ...process.env, SUITE_SECRET: JSON.parse(context).client_secret ?? "" };
+  const gateway = spawn(EVERMOOR, ["serve", "--home", EVERMOOR_HOME], { stdio: ["ignore", "pipe", "inherit"], env });
   for await (const line of createInterface({ input: gateway.stdout })) if (line.includes("Try it")) break;
-  const { origin } = JSON.parse(readFileSync(`${EVERMOOR_HOME}/run/gateway.json`, "utf8"));
-  return { url: `${origin}/mcp/suite`, end: () => gateway.kill() };
+  const runtime = JSON.parse(readFileSync(`${EVERMOOR_HOME}/run/gateway.json`, "utf8"));
+  const wantsSignIn = signsIn && !scenario.includes("client-credentials");
+  if (wantsSignIn) await attempt(signIn(runtime));
+  const isSignedOut = async () => {
+    const headers = { authorization: `Bearer ${runtime.controlToken}` };
+    const { upstreams } = await (await fetch(`${runtime.origin}/api/status`, { headers })).json();
+    return upstreams[0].link.failure?.code === "auth_required";
+  };
+  return { url: `${runtime.origin}/mcp/suite`, end: () => gateway.kill(), wantsSignIn, isSignedOut, signIn: () => signIn(runtime) };
 }
+
+/** How the scenario wants the client to sign in. */
+function oauth() {
+  const { client_id, client_secret } = JSON.parse(context);
+  const lines = ['auth = "oauth"', "[upstreams.suite.oauth]"];
+  if (client_id) lines.push(`client_id = "${client_id}"`);
+  if (client_id && client_secret) lines.push('client_secret = "${env:SUITE_SECRET}"');
+  if (scenario.includes("client-credentials")) lines.push('grant = "client-credentials"');
+  if (!client_id) lines.push(`client_metadata_url = "${METADATA_DOCUMENT}"`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** Plays the person: opens the page, and follows where it leads. */
+async function signIn({ origin, controlToken: token }) {
+  const headers = { authorization: `Bearer ${token}` };
+  const begun = await fetch(`${origin}/api/upstreams/suite/sign-in`, { method: "POST", headers });
+  const answer = await begun.json();
+  if (!answer.url) throw new Error(answer.error.what);
+  let page = await open(answer.url);
+  while (page.headers.location) page = await open(new URL(page.headers.location, page.url).href);
+}
+
+/** Opens a page as a browser does, which names no mode of `fetch`. */
+const open = (url) =>
+  new Promise((done, failed) => {
+    get(url, (response) => {
+      response.resume();
+      done({ url, headers: response.headers });
+    }).on("error", failed);
+  });
 
 /** Values that satisfy a form's schema. */
 const filled = (schema) =>
@@ -52,12 +96,16 @@ function calls(tools) {
   }
 }
 
+/** Whether a call was refused until a person signs in again. */
+let needsSignIn = false;
+
 /** Errors are ignored here, because the suite judges them. */
 const attempt = (asked) => asked.catch((error) => console.error(`${scenario}: ${error}`));
 
 async function look(client) {
   const { tools } = await client.listTools();
-  await Promise.all(calls(tools).map((call) => attempt(client.callTool(call))));
+  const results = await Promise.all(calls(tools).map((call) => attempt(client.callTool(call))));
+  needsSignIn = results.some((result) => /requires credentials/.test(result?.content?.[0]?.text ?? ""));
   const able = client.getServerCapabilities();
   if (able?.resources) {
     const { resources } = await client.listResources();
@@ -71,7 +119,13 @@ async function look(client) {
 
 const gateway = EVERMOOR ? await startGateway() : undefined;
 const client = makeClient();
-await attempt(client.connect(new StreamableHTTPClientTransport(new URL(gateway?.url ?? server))).then(() => look(client)));
+const place = () => new StreamableHTTPClientTransport(new URL(gateway?.url ?? server));
+await attempt(client.connect(place()).then(() => look(client)));
+if (gateway?.wantsSignIn && (needsSignIn || (await gateway.isSignedOut()))) {
+  // The person signs in once more, and the editor asks again.
+  await attempt(gateway.signIn());
+  await attempt(look(client));
+}
 await client.close();
 gateway?.end();
 process.exit(0);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use evermoor_core::api::{Status, UpstreamState, UpstreamStatus};
+use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::protocol::sse;
 use evermoor_core::security::tokens::{LOCAL_EDITOR, Tokens};
@@ -14,6 +15,7 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::editor::Editor;
 use crate::scene::programs::Process;
+use crate::scene::wait::until_some;
 #[cfg(unix)]
 use crate::scene::{
     freezing::signal,
@@ -125,6 +127,20 @@ impl Gateway {
         let body = answer.bytes().await.expect("the answer is complete");
         assert!(status.is_success(), "{path}: {status} {body:?}");
         serde_json::from_slice(&body).expect("the answer is JSON")
+    }
+
+    /// The outages, newest first.
+    pub async fn incidents(&self, query: &str) -> Vec<Incident> {
+        let found = self.control(http::Method::GET, &format!("/api/incidents{query}")).await;
+        serde_json::from_value::<Incidents>(found).expect("a list of outages").incidents
+    }
+
+    /// Waits until the newest outage satisfies `wanted`.
+    pub async fn until_incident(&self, wanted: impl Fn(&Incident) -> bool) -> Incident {
+        until_some("the outage in the history", async || {
+            self.incidents("").await.into_iter().next().filter(&wanted)
+        })
+        .await
     }
 
     /// Sends a request with a body to the control API and returns the response, whatever it is.

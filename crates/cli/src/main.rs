@@ -76,6 +76,10 @@ fn main() -> std::process::ExitCode {
         Command::Resume { upstream } => {
             servers::pause::run(&instance.paths, upstream.as_deref(), false)
         }
+        Command::Login { upstream, no_browser } => {
+            servers::login::login(&instance.paths, &upstream, no_browser)
+        }
+        Command::Logout { upstream } => servers::login::logout(&instance.paths, &upstream),
         Command::Add(new) => servers::add_remove::add(&instance.paths, new),
         Command::Remove { upstream } => servers::add_remove::remove(&instance.paths, &upstream),
         Command::Enable { upstream } => {

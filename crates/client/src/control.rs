@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 
 use evermoor_core::api::{
-    CallsInFlight, Check, Checks, EditorStatus, ErrorBody, FixResult, NewToken, Status,
+    CallsInFlight, Check, Checks, EditorStatus, ErrorBody, FixResult, NewToken, SignInPage,
+    SignInState, SignedOut, Status,
 };
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::failure::{Code, Failure};
@@ -153,6 +154,30 @@ impl ControlClient {
         let path = format!("/api/secrets/{name}/changed");
         let users: Users = read(&self.request(Method::POST, &path).await?)?;
         Ok(users.upstreams)
+    }
+
+    /// Begins a sign-in to an upstream. Returns the page that the user opens.
+    pub async fn sign_in(&self, upstream: &str) -> Result<SignInPage, ControlError> {
+        let path = action_path(Some(upstream), "sign-in")?;
+        read(&self.request(Method::POST, &path).await?)
+    }
+
+    /// How far the last sign-in is. Waits a while for its end.
+    pub async fn sign_in_state(&self, upstream: &str) -> Result<SignInState, ControlError> {
+        let path = action_path(Some(upstream), "sign-in")?;
+        read(&self.request(Method::GET, &path).await?)
+    }
+
+    /// Ends a sign-in with the address that the browser was sent to.
+    pub async fn finish_sign_in(&self, address: &str) -> Result<(), ControlError> {
+        let body = serde_json::json!({ "address": address });
+        self.post("/api/sign-ins/callback", Some(&body)).await.map(drop)
+    }
+
+    /// Ends the sign-in to an upstream.
+    pub async fn sign_out(&self, upstream: &str) -> Result<SignedOut, ControlError> {
+        let path = action_path(Some(upstream), "sign-out")?;
+        read(&self.request(Method::POST, &path).await?)
     }
 
     /// Stops the gateway, which first lets running calls finish.

@@ -26,8 +26,8 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::protocol::shim_frames::{
     Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
 };
-use evermoor_platform::local_socket;
-use evermoor_platform::local_socket::{LocalReader, LocalWriter};
+use evermoor_platform::ipc::local_socket;
+use evermoor_platform::ipc::local_socket::{LocalReader, LocalWriter};
 
 use crate::http::{HttpError, HttpResponse, ResponseBody};
 

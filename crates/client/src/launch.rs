@@ -41,6 +41,7 @@ pub struct Launcher {
 /// Our own version, which is also the version of the gateway we start.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A gateway that has not started within this time is assumed to have failed.
+/// The shim makes further attempts for as long as its `GATEWAY_WAIT`.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// Another process does not report when it has started, so we poll for its runtime file.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

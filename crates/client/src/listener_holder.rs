@@ -17,9 +17,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use evermoor_core::lifecycle::handover::{PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::handover_messages::{PredecessorMessage, SuccessorMessage};
 use evermoor_platform::fs::private;
-use evermoor_platform::handover::{HandoverConnection, HandoverListener};
+use evermoor_platform::ipc::handover::{HandoverConnection, HandoverListener};
 use evermoor_platform::paths::Paths;
 
 use crate::control::ControlClient;

@@ -11,8 +11,7 @@
 //! - [`paths`]: where Evermoor keeps its files
 //! - [`fs`]: private files, atomic replacement, locks, free space
 //! - [`process`]: starts, watches, inspects and ends processes
-//! - [`local_socket`]: a socket for processes of the same user
-//! - [`handover`]: passes sockets and the instance lock to another process
+//! - [`ipc`]: sockets between processes of the same user, and handing them over
 //! - [`stdio`]: standard input and output that carry a protocol
 //! - [`startup`]: what the system starts at login
 //! - [`keychain`]: secrets in the system's keychain
@@ -24,9 +23,8 @@
 pub mod clock;
 pub mod crash_reports;
 pub mod fs;
-pub mod handover;
+pub mod ipc;
 pub mod keychain;
-pub mod local_socket;
 pub mod paths;
 pub mod process;
 pub mod sleep;

@@ -27,4 +27,4 @@ pub use editors::{SetupError, SetupScope, UserEditors};
 pub use entry::desired::{EditorTransport, GatewayAccess, GatewayEntry};
 pub use entry::{EntryKind, ServerEntry};
 pub use table::folders::UserFolders;
-pub use table::{EditorSpec, client, clients, did_you_mean};
+pub use table::{EditorSpec, client, clients, did_you_mean, names_for};

@@ -1,8 +1,8 @@
 // The steps that lint the workspace for macOS and Windows, and run the tests for Windows, from Linux.
 //
 // The tray has some 400 crates: its first check takes minutes, later ones seconds. So the usual run always lints the
-// headless crates, and the tray only on CI or if it was linted before. The tests for Windows are compiled a second time, so
-// they run only where `npm run check:platforms` has passed once.
+// headless crates, and the tray only on CI or if it was linted before. The tests for Windows are compiled a second time, which
+// also takes minutes when nothing is in the cache. So they run where they have passed once.
 
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -5,13 +5,14 @@
 //! on macOS there are ⌘Q, the Dock and the end of the login session, which announce nothing before.
 
 use evermoor_core::api::Status;
+use evermoor_platform::startup::location::Relocation;
 use parking_lot::Mutex;
 use tauri::{AppHandle, Manager, RESTART_EXIT_CODE};
 
 use crate::gateway::state_task::StateHandle;
 
 /// Why the application exits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ExitReason {
     /// Also an exit that nothing requested.
     #[default]
@@ -19,7 +20,7 @@ pub(crate) enum ExitReason {
     /// An update was installed, and the new version starts.
     Restart,
     /// The application was copied to Applications, and the copy starts.
-    Relocate,
+    Relocate(Relocation),
 }
 
 /// The exit that was requested.
@@ -34,12 +35,12 @@ impl RequestedExit {
         }
     }
 
-    pub(crate) fn relocate(&self) {
-        *self.0.lock() = ExitReason::Relocate;
+    pub(crate) fn relocate(&self, relocation: Relocation) {
+        *self.0.lock() = ExitReason::Relocate(relocation);
     }
 
     pub(crate) fn reason(&self) -> ExitReason {
-        *self.0.lock()
+        self.0.lock().clone()
     }
 }
 
@@ -52,17 +53,17 @@ pub(crate) fn stops_gateway(app: &AppHandle) -> bool {
     let Some(state) = app.try_state::<StateHandle>() else { return false };
     let state = state.subscribe();
     let state = state.borrow();
-    decide(app.state::<RequestedExit>().reason(), state.status())
+    decide(&app.state::<RequestedExit>().reason(), state.status())
 }
 
 /// `status` is what the gateway last reported; `None` if it is not running.
-fn decide(reason: ExitReason, status: Option<&Status>) -> bool {
+fn decide(reason: &ExitReason, status: Option<&Status>) -> bool {
     let Some(status) = status.filter(|status| !status.supervised) else { return false };
     match reason {
         ExitReason::Quit => status.tray.quit_stops_gateway,
         ExitReason::Restart => false,
         // It runs from a place that vanishes. The copy starts another one.
-        ExitReason::Relocate => true,
+        ExitReason::Relocate(_) => true,
     }
 }
 
@@ -80,14 +81,14 @@ mod tests {
 
     #[test]
     fn quitting_stops_the_gateway_only_if_the_user_wants_it() {
-        assert!(decide(ExitReason::Quit, Some(&with(true, false))));
-        assert!(!decide(ExitReason::Quit, Some(&with(false, false))));
-        assert!(!decide(ExitReason::Quit, None), "it is not running");
+        assert!(decide(&ExitReason::Quit, Some(&with(true, false))));
+        assert!(!decide(&ExitReason::Quit, Some(&with(false, false))));
+        assert!(!decide(&ExitReason::Quit, None), "it is not running");
     }
 
     #[test]
     fn a_gateway_of_the_service_manager_keeps_running() {
-        assert!(!decide(ExitReason::Quit, Some(&with(true, true))));
+        assert!(!decide(&ExitReason::Quit, Some(&with(true, true))));
     }
 
     #[test]
@@ -98,15 +99,17 @@ mod tests {
         assert_eq!(exit.reason(), ExitReason::Quit);
         exit.requested(RESTART_EXIT_CODE);
         assert_eq!(exit.reason(), ExitReason::Restart);
-        assert!(!decide(exit.reason(), Some(&with(true, false))));
+        assert!(!decide(&exit.reason(), Some(&with(true, false))));
     }
 
     #[test]
     fn a_gateway_of_an_application_that_moves_is_stopped_because_it_would_vanish() {
         let exit = RequestedExit::default();
-        exit.relocate();
+        let (from, to) =
+            ("/Volumes/Evermoor/Evermoor.app".into(), "/Applications/Evermoor.app".into());
+        exit.relocate(Relocation { from, to });
         exit.requested(0);
-        assert!(decide(exit.reason(), Some(&with(false, false))));
-        assert!(!decide(exit.reason(), Some(&with(false, true))), "launchd keeps it running");
+        assert!(decide(&exit.reason(), Some(&with(false, false))));
+        assert!(!decide(&exit.reason(), Some(&with(false, true))), "launchd keeps it running");
     }
 }

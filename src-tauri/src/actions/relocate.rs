@@ -16,31 +16,54 @@ use crate::gateway::Gateway;
 const COPY_TIMEOUT: Duration = Duration::from_secs(120);
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How this application can move, if it must.
-pub(crate) fn pending() -> Option<Relocation> {
-    Relocation::of(System::HERE, &std::env::current_exe().ok()?)
+/// Where this application can move, if it must.
+fn choices() -> Vec<Relocation> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let home = std::env::home_dir();
+    Relocation::choices(System::HERE, &program, home.as_deref())
+}
+
+/// Whether this application must move.
+pub(crate) fn is_pending() -> bool {
+    !choices().is_empty()
 }
 
 /// Copies the application and exits, so that the copy can start.
 pub(crate) fn relocate(app: &AppHandle) {
-    let Some(relocation) = pending() else { return };
+    let choices = choices();
     let (gateway, app) = (app.state::<Gateway>(), app.clone());
     gateway.spawn(async move {
-        if !run(relocation.copy_command(), COPY_TIMEOUT).await {
-            return;
+        for choice in &choices {
+            if copy(choice).await {
+                info!(to = %choice.to.display(), "copied to Applications");
+                app.state::<RequestedExit>().relocate(choice.clone());
+                app.exit(0);
+                return;
+            }
         }
-        info!(to = %relocation.to.display(), "copied to Applications");
-        app.state::<RequestedExit>().relocate();
-        app.exit(0);
+        // The user can still drag it there.
+        if let Some(choice) = choices.first() {
+            run(choice.reveal_command(), OPEN_TIMEOUT).await;
+        }
     });
+}
+
+async fn copy(relocation: &Relocation) -> bool {
+    let placed = run(relocation.copy_command(), COPY_TIMEOUT).await
+        && relocation
+            .put_in_place()
+            .inspect_err(|error| warn!(%error, "cannot move to Applications"))
+            .is_ok();
+    if !placed {
+        relocation.clean_up();
+    }
+    placed
 }
 
 /// Starts the copy. Called when the event loop has ended: a copy that starts earlier finds this process,
 /// and exits.
-pub(crate) fn open_copy() {
-    if let Some(relocation) = pending() {
-        async_runtime::block_on(run(relocation.open_command(), OPEN_TIMEOUT));
-    }
+pub(crate) fn open_copy(relocation: &Relocation) {
+    async_runtime::block_on(run(relocation.open_command(), OPEN_TIMEOUT));
 }
 
 /// Returns whether the command succeeded.

@@ -45,7 +45,7 @@ impl StateHandle {
     ) -> Self {
         let first = TrayState {
             login: launch_at_login::is_enabled(app),
-            must_move: relocate::pending().is_some(),
+            must_move: relocate::is_pending(),
             now: clock::unix_millis(),
             ..TrayState::new(presence.borrow().clone(), update.borrow().clone())
         };

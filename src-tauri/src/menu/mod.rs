@@ -4,17 +4,17 @@
 //! `evermoor-core`. The menu has at most twelve rows without separators; servers that do not fit
 //! move into a submenu. Durations appear only where the text can change without replacing a row.
 //!
-//! [`item`] defines rows, [`upstream`], [`editors`] and [`no_gateway`] build them, [`text`] holds
-//! the tooltip and durations, and [`change`] compares two menus. Depends on `gateway::state`,
+//! [`item`] defines rows; [`upstream`], [`editors`], [`no_gateway`] and [`headline`] build them, the tooltip
+//! and durations; and [`change`] compares two menus. Depends on `gateway::state`,
 //! `actions::action` and `window::page`; used by `tray`.
 
 mod change;
 mod editors;
+mod headline;
 mod item;
 mod no_gateway;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
 mod upstream;
 
 use evermoor_client::Presence;
@@ -27,8 +27,8 @@ use crate::updates::Update;
 use crate::window::page::Page;
 
 pub(crate) use self::change::Change;
+pub(crate) use self::headline::tooltip;
 pub(crate) use self::item::Item;
-pub(crate) use self::text::tooltip;
 
 /// The most rows, without separators.
 const ROWS: usize = 12;
@@ -36,7 +36,8 @@ const ROWS: usize = 12;
 /// The menu for a state.
 pub(crate) fn items(state: &TrayState) -> Vec<Item> {
     // The headline is a button because desktops draw disabled rows too faint to read.
-    let headline = button(text::sentence(&state.presence), Action::Show(Page::for_headline(state)));
+    let headline =
+        button(headline::sentence(&state.presence), Action::Show(Page::for_headline(state)));
     let (mut items, tail) = (vec![headline], tail(state));
     match &state.presence {
         Presence::Starting => {}

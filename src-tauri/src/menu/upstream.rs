@@ -4,8 +4,8 @@ use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
 use evermoor_core::policy::app::state::NextStep;
 
+use super::headline;
 use super::item::{Item, busy_button, button, line, submenu};
-use super::text;
 use crate::actions::action::Action;
 use crate::gateway::state::TrayState;
 use crate::window::page::Page;
@@ -41,7 +41,7 @@ fn about(upstream: &UpstreamStatus, now: u64) -> String {
     match &upstream.link {
         UpstreamState::Off => "Turned off in config.toml".into(),
         UpstreamState::Connecting => upstream.target.clone(),
-        UpstreamState::Connected { since, .. } => text::connected(upstream, *since, now),
+        UpstreamState::Connected { since, .. } => headline::connected(upstream, *since, now),
         UpstreamState::Down { failure, .. } => failure.what.clone(),
         UpstreamState::Paused { .. } => "Paused until you resume it".into(),
     }

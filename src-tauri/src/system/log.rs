@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use evermoor_core::security::secret_patterns::scrub;
+use evermoor_core::security::redaction::patterns::scrub;
 use evermoor_log::{LogLayer, LogWriter};
 use evermoor_platform::paths::Paths;
 use tracing_subscriber::layer::SubscriberExt as _;

@@ -56,13 +56,14 @@ mod files {
     use std::time::Duration;
 
     use evermoor_platform::process::descriptors;
+    use evermoor_tests::Scene;
     use evermoor_tests::editor::socket::Socket;
     use evermoor_tests::gateway::Gateway;
     use evermoor_tests::oracle::measure;
-    use evermoor_tests::{PATIENCE, Scene};
+    use evermoor_tests::scene::wait::until;
     use serde_json::json;
     use tokio::task::JoinSet;
-    use tokio::time::{Instant, sleep, timeout};
+    use tokio::time::{Instant, sleep};
 
     const FEW: usize = 64;
 
@@ -92,19 +93,11 @@ mod files {
         scene.configure("", &[]);
         let gateway = Gateway::start_with_files(&scene.home(), FEW).await;
         let mut editor = gateway.editor("/mcp").await;
-        let greeting = greeting(&gateway);
         let mut sockets = Vec::new();
         for _ in 0..FEW {
-            let mut socket = Socket::to(&gateway).await;
-            socket.send(greeting.as_bytes()).await;
-            sockets.push(socket);
+            sockets.push(Socket::to(&gateway).await);
         }
-        let exhausted = async {
-            while open_files(&gateway) < FEW {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(PATIENCE, exhausted).await.expect("the descriptors run out");
+        until("no free descriptor", || open_files(&gateway) >= FEW).await;
 
         let (began, before) = (Instant::now(), busy(&gateway));
         sleep(Duration::from_secs(1)).await;
@@ -112,11 +105,31 @@ mod files {
         assert!(used < passed / 2, "{used:?} of {passed:?}");
         editor.ask("ping", &json!({})).await;
 
-        let mut waiting = sockets.split_off(FEW / 2);
         drop(sockets);
-        for socket in &mut waiting {
-            assert_eq!(socket.answer().await.status, 400);
+        gateway.editor("/mcp").await.ask("ping", &json!({})).await;
+    }
+
+    #[tokio::test]
+    async fn an_editor_gets_half_of_the_descriptors_and_leaves_the_rest_to_others() {
+        let scene = Scene::new();
+        scene.configure("", &[]);
+        let gateway = Gateway::start_with_files(&scene.home(), 4 * FEW).await;
+        let other = gateway.add_editor("other").await;
+        let greeting = greeting(&gateway);
+        let mut statuses = Vec::new();
+        let mut sockets = Vec::new();
+        for _ in 0..3 * FEW {
+            let mut socket = Socket::to(&gateway).await;
+            socket.send(greeting.as_bytes()).await;
+            statuses.push(socket.answer().await.status);
+            sockets.push(socket);
         }
+        let (admitted, refused) = statuses.split_at(2 * FEW);
+        assert!(admitted.iter().all(|status| *status == 400), "{admitted:?}");
+        assert!(refused.iter().all(|status| *status == 429), "{refused:?}");
+        let origin = &gateway.origin;
+        let mut editor = evermoor_tests::editor::Editor::over_http(origin, "/mcp", &other).await;
+        editor.ask("ping", &json!({})).await;
     }
 
     const MANY: usize = 1_000;

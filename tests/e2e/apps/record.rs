@@ -3,12 +3,12 @@
 use std::process::Output;
 
 use evermoor_core::history::samples::ResourceSample;
+use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::programs;
-use evermoor_tests::{PATIENCE, Scene};
+use evermoor_tests::scene::wait::until_some;
 use http::Method;
-use tokio::time::{sleep, timeout};
 
 use super::{connected, ended, gateway, gateway_among, until_app};
 
@@ -32,15 +32,7 @@ async fn its_resource_usage_is_sampled() {
     let scene = Scene::new();
     let (_pieces, gateway) = connected(&scene, "").await;
     // Samples are written with a short delay.
-    let looking = async {
-        loop {
-            match samples(&gateway).await.first() {
-                Some(sample) => return *sample,
-                None => sleep(std::time::Duration::from_millis(20)).await,
-            }
-        }
-    };
-    let sample = timeout(PATIENCE, looking).await.unwrap();
+    let sample = until_some("a sample", async || samples(&gateway).await.first().copied()).await;
     assert!(sample.memory > 1_000_000, "{sample:?}");
 }
 

@@ -60,11 +60,7 @@ async fn a_call_cut_off_in_the_middle_is_told_that_nobody_knows_and_is_not_repea
 #[tokio::test]
 async fn the_tools_stay_visible_while_the_upstream_is_down() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, _upstream) = scene.gateway_in_outage("notes").await;
     for (path, name) in [("/mcp", "notes__record"), ("/mcp/notes", "record")] {
         let listed = gateway.editor(path).await.ask("tools/list", &json!({})).await;
         assert_eq!(listed["tools"][0]["name"], name);

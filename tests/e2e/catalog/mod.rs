@@ -1,14 +1,20 @@
 //! Catalogs: what each editor is shown, according to allow and deny lists.
 //!
 //! - [`views`], [`calls`]: what an editor sees, and what it can call
+//! - [`names`]: names for clients that refuse the usual ones
 //! - [`changes`]: lists that change while editors are connected
 //! - [`cache`]: what survives a restart of the gateway
+//! - [`at_once`]: known lists while an upstream is away
+//! - [`never_seen`]: upstreams that were never connected
 //! - [`counts`]: the number of tools per editor
 
+mod at_once;
 pub(crate) mod cache;
 mod calls;
 mod changes;
 mod counts;
+mod names;
+mod never_seen;
 mod views;
 
 use evermoor_tests::Scene;

@@ -32,11 +32,7 @@ async fn on_a_healthy_machine_everything_is_in_order() {
 #[tokio::test]
 async fn an_unreachable_upstream_is_reported_with_the_failing_step_and_what_to_do() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, _upstream) = scene.gateway_in_outage("notes").await;
     let looked = evermoor(&scene.home(), &["doctor"]).await;
     let said = text(&looked.stdout);
     assert_eq!(looked.status.code(), Some(4), "{said}");
@@ -97,4 +93,27 @@ async fn the_doctor_makes_files_private_that_others_can_read() {
     let fixed = json(&evermoor(&scene.home(), &["doctor", "--fix", "--json"]).await);
     assert!(!check(&fixed, "tokens").is_bad() && !check(&fixed, "folders").is_bad(), "{fixed}");
     assert_eq!((mode(&tokens) & 0o777, mode(&data) & 0o777), (0o600, 0o700));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_tray_of_another_evermoor_is_not_counted() {
+    use evermoor_platform::fs::private::write_private;
+    use evermoor_platform::paths::Paths;
+    use evermoor_tests::scene::programs::Process;
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    // It has the name of a tray, and runs until the test ends.
+    let program = scene.path("evermoor-tray");
+    std::fs::copy("/bin/cat", &program).unwrap();
+    let tray = Process::start(&program, |command| {
+        command.stdin(std::process::Stdio::piped());
+    });
+    let data = json(&evermoor(&scene.home(), &["doctor", "--json"]).await);
+    assert!(check(&data, "tray").detail.starts_with("Not running."), "{data}");
+    let paths = Paths::find(Some(scene.home())).unwrap();
+    let pid = tray.pid().to_string();
+    write_private(&paths.listener_holder_pid_file(), pid.as_bytes()).unwrap();
+    let data = json(&evermoor(&scene.home(), &["doctor", "--json"]).await);
+    assert_eq!(check(&data, "tray").detail, format!("Running (process {}).", tray.pid()));
 }

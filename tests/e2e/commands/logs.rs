@@ -21,11 +21,7 @@ async fn until_logged(scene: &Scene, part: &str) {
 #[tokio::test]
 async fn changes_of_an_upstream_are_in_the_log() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, _upstream) = scene.gateway_in_outage("notes").await;
     until_logged(&scene, "upstream down").await;
 
     let log = std::fs::read_to_string(file(&scene)).unwrap();

@@ -111,11 +111,7 @@ async fn the_timeline_has_every_state_and_the_gaps_without_a_gateway() {
 #[tokio::test]
 async fn outages_are_exported_as_a_report_to_paste() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, _upstream) = scene.gateway_in_outage("notes").await;
     let request = evermoor_tests::gateway::http()
         .get(format!("{}/api/incidents?format=markdown&upstream=notes", gateway.origin))
         .bearer_auth(&gateway.control_token);

@@ -10,11 +10,7 @@ use tokio::task::JoinSet;
 #[tokio::test]
 async fn discovery_answers_at_once_whatever_the_upstreams_do() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, _upstream) = scene.gateway_in_outage("notes").await;
     let answer = Wire::to(&gateway, "/mcp/notes").newer(1, "server/discover", json!({})).await;
     assert_eq!((answer.status, answer.session.as_deref()), (StatusCode::OK, None));
     let result = &answer.last()["result"];

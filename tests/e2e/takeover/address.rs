@@ -3,20 +3,20 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 use evermoor_client::GatewaySupervisor;
 use evermoor_client::launch::Launcher;
-use evermoor_platform::handover::HandoverConnection;
+use evermoor_platform::ipc::handover::HandoverConnection;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::spawn;
 #[cfg(target_os = "linux")]
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::gateway::{next_gateway, runtime};
+use evermoor_tests::scene::wait::until_some;
 use evermoor_tests::{PATIENCE, Scene};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -41,12 +41,7 @@ async fn until_held(paths: &Paths) {
         let mut line = HandoverConnection::connect(&path, std::process::id()).await.ok()?;
         line.receiver.next().await.ok()??.into_copy().ok()
     };
-    let asking = async {
-        while ask().await.is_none() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, asking).await.expect("the address is held in time");
+    until_some("the address is held", ask).await;
 }
 
 #[tokio::test]

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::handover_messages::{
+    HANDOVER_VERSION, PredecessorMessage, SuccessorMessage,
+};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
-use evermoor_platform::handover::{HandoverConnection, HandoverListener};
+use evermoor_platform::ipc::handover::{HandoverConnection, HandoverListener};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, runtime, written};
 use evermoor_tests::scene::freezing;

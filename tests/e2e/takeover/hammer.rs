@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use evermoor_platform::fs::lock::InstanceLock;
+use evermoor_platform::ipc::handover::HandoverConnection;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::gateway::{Gateway, runtime};
@@ -101,7 +102,9 @@ async fn the_lock_belongs_to_the_gateway_that_took_over() {
     let lock = || InstanceLock::take(&run.join("gateway.lock")).unwrap();
     assert!(lock().is_none(), "the lock is held");
     assert_eq!(runtime(&scene.home()).pid, new.process.pid(), "its file is still there");
-    assert!(run.join("handover.sock").exists(), "and so is its stand");
+    let stand = run.join("handover.sock");
+    let stand = HandoverConnection::connect(&stand, new.process.pid()).await;
+    assert!(stand.is_ok(), "and it can be taken over in turn");
     new.process.kill().await;
     assert!(lock().is_some(), "nobody else holds it");
 }

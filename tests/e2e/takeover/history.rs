@@ -1,34 +1,13 @@
 //! Outages around a takeover: only one gateway at a time records them.
 
 use evermoor_core::api::UpstreamState;
-use evermoor_core::history::incident::{Incident, Incidents, Resolution};
-use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, SuccessorMessage};
+use evermoor_core::history::incident::Resolution;
+use evermoor_core::lifecycle::handover_messages::{HANDOVER_VERSION, SuccessorMessage};
+use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::{PATIENCE, Scene};
-use http::Method;
-use tokio::time::{Duration, sleep, timeout};
 
 use super::attempts::Taker;
-
-async fn incidents(gateway: &Gateway) -> Vec<Incident> {
-    let found = gateway.control(Method::GET, "/api/incidents").await;
-    serde_json::from_value::<Incidents>(found).unwrap().incidents
-}
-
-/// Waits until the newest outage satisfies `wanted`.
-async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
-    let looking = async {
-        loop {
-            let newest = incidents(gateway).await.into_iter().next();
-            if let Some(incident) = newest.filter(&wanted) {
-                return incident;
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(PATIENCE, looking).await.expect("the outage is written in time")
-}
 
 #[tokio::test]
 async fn an_outage_continues_across_a_takeover() {
@@ -39,17 +18,17 @@ async fn an_outage_continues_across_a_takeover() {
     upstream.kill().await;
     old.until_down("notes").await;
     old.editor("/mcp/notes").await.attempt("record", "never").await;
-    let before = until(&old, |one| one.calls.not_sent == 1).await;
+    let before = old.until_incident(|one| one.calls.not_sent == 1).await;
     let new = Gateway::take_over(&scene.home()).await;
     assert!(old.process.ended().await.success());
     new.editor("/mcp/notes").await.attempt("record", "never").await;
-    let lasts = until(&new, |one| one.calls.not_sent == 2).await;
+    let lasts = new.until_incident(|one| one.calls.not_sent == 2).await;
     assert_eq!((lasts.id, lasts.end, lasts.unwatched), (before.id, None, 0));
     assert!(!lasts.events.iter().any(|event| event.what.contains("No gateway")), "{lasts:?}");
     upstream.start_again().await;
-    let over = until(&new, |one| one.end.is_some()).await;
+    let over = new.until_incident(|one| one.end.is_some()).await;
     assert_eq!((over.id, over.end.unwrap().how), (before.id, Resolution::Reconnected));
-    assert_eq!(incidents(&new).await.len(), 1);
+    assert_eq!(new.incidents("").await.len(), 1);
 }
 
 #[tokio::test]
@@ -70,8 +49,8 @@ async fn an_outage_seen_by_both_gateways_is_recorded_once() {
     let (lost, new) = tokio::join!(editor.attempt("hang", "lost"), takeover);
     assert!(matches!(lost.verdict, Verdict::Unknown { .. }), "{lost:?}");
     assert!(old.process.ended().await.success(), "what it had to say, it has said");
-    let lasts = until(&new, |_| true).await;
-    assert_eq!((lasts.end, incidents(&new).await.len()), (None, 1));
+    let lasts = new.until_incident(|_| true).await;
+    assert_eq!((lasts.end, new.incidents("").await.len()), (None, 1));
 }
 
 #[tokio::test]
@@ -80,7 +59,7 @@ async fn an_outage_during_a_failed_takeover_is_recorded_afterwards() {
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    assert_eq!(incidents(&gateway).await, []);
+    assert_eq!(gateway.incidents("").await, []);
     let mut states = gateway.states().await;
     let mut taker = Taker::come(&scene.home()).await;
     taker.ask(HANDOVER_VERSION).await;
@@ -93,6 +72,6 @@ async fn an_outage_during_a_failed_takeover_is_recorded_afterwards() {
     while !matches!(states.next().await.upstreams[0].link, UpstreamState::Down { .. }) {}
     assert_eq!(file(), before, "the file may be another's");
     drop(taker);
-    let lasts = until(&gateway, |_| true).await;
+    let lasts = gateway.until_incident(|_| true).await;
     assert_eq!((lasts.upstream.as_str(), lasts.end), ("notes", None));
 }

@@ -1,12 +1,11 @@
 //! `evermoor serve --takeover`: a gateway replaces a running one, and editors do not notice.
 //!
 //! - [`calls`], [`sessions`], [`hammer`]: what continues across a takeover
-//! - `address`: connections that arrive while no gateway runs
+//! - [`address`]: connections that arrive while no gateway runs
 //! - [`attempts`]: takeovers that fail
 //! - [`history`]: the record of outages
 //! - [`other_versions`]: older gateways; [`compatibility`]: the files they wrote
 
-#[cfg(unix)]
 mod address;
 mod attempts;
 mod calls;

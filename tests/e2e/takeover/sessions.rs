@@ -1,7 +1,8 @@
 //! Sessions, subscriptions and dashboards that continue at the new gateway.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Wire, request};
+use evermoor_tests::editor::shim::Shim;
+use evermoor_tests::editor::wire::{Events, Wire, request};
 use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::{Gateway, http};
 use serde_json::json;
@@ -84,19 +85,56 @@ async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
     let open = async || {
         let both = "application/json, text/event-stream";
         let answer = wire.send(reqwest::Method::POST, Some(&message), both).await;
-        let mut notifications = evermoor_tests::editor::wire::Events::of(answer);
+        let mut notifications = Events::of(answer);
         assert!(notifications.next().await.is_some(), "it is acknowledged");
         notifications
     };
     let mut notifications = open().await;
     let new = Gateway::take_over(&scene.home()).await;
-    assert!(notifications.next().await.is_none());
+    until_it_ends(&mut notifications).await;
     assert!(old.process.ended().await.success());
     let mut notifications = open().await;
     upstream.kill().await;
     new.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
     assert_eq!(notifications.next().await.unwrap().1["method"], "notifications/tools/list_changed");
+    new.ask_to_stop().await;
+    until_it_ends(&mut notifications).await;
+}
+
+/// Waits for the end of a 2026-07-28 subscription with the id 5: its result, then the end of the stream.
+async fn until_it_ends(notifications: &mut Events) {
+    let (_, result) = notifications.next().await.expect("the request has a result");
+    let meta = &result["result"]["_meta"];
+    assert_eq!((&result["id"], &result["result"]["resultType"]), (&json!(5), &json!("complete")));
+    assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], 5, "{result}");
+    assert!(notifications.next().await.is_none(), "the result is the last message");
+}
+
+#[tokio::test]
+async fn a_2026_07_28_subscription_over_the_shim_moves_to_the_new_gateway() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    old.until_connected("notes").await;
+    let mut shim = Shim::start(&scene.home(), Some("notes"));
+    let params = json!({
+        "notifications": { "toolsListChanged": true },
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "wire", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    });
+    shim.send(&request(5, "subscriptions/listen", params).to_string()).await;
+    assert_eq!(shim.next().await["method"], "notifications/subscriptions/acknowledged");
+    let new = Gateway::take_over(&scene.home()).await;
+    assert!(old.process.ended().await.success());
+    assert_eq!(shim.next().await["method"], "notifications/subscriptions/acknowledged");
+    upstream.kill().await;
+    new.until_down("notes").await;
+    upstream.start_again_with(&["extra"]).await;
+    assert_eq!(shim.next().await["method"], "notifications/tools/list_changed");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use axum::routing::get;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Program, Tray};
 use evermoor_tests::fakes::upstream::script::Act;
-use evermoor_tests::scene::wait::until;
+use evermoor_tests::scene::wait::{until, until_some};
 use serde_json::json;
 
 use super::launch_with;
@@ -104,9 +104,11 @@ async fn a_signed_update_is_installed_once_no_call_is_running() {
     let long = json!({ "nonce": "long" });
     let mut call = Box::pin(editor.call("record", &long));
     let under_way = async {
-        while gateway.control(http::Method::GET, "/api/calls").await["underWay"] != 1 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        until_some("the call under way", async || {
+            let calls = gateway.control(http::Method::GET, "/api/calls").await;
+            (calls["underWay"] == 1).then_some(())
+        })
+        .await;
         tray.click(&row()).await;
         tray.until_row(&format!("Updating to {VERSION} once running calls finish")).await;
     };

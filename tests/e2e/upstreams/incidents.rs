@@ -3,34 +3,15 @@
 use std::path::Path;
 use std::process::Output;
 
-use evermoor_core::history::incident::{Incident, Incidents, Resolution};
+use evermoor_core::history::incident::Resolution;
+use evermoor_platform::process::spawn::kill;
+use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
-use evermoor_tests::gateway::Gateway;
+use evermoor_tests::fakes::program::Program;
 use evermoor_tests::scene::programs;
-use evermoor_tests::{PATIENCE, Scene};
+use evermoor_tests::scene::wait::until_some;
 use http::Method;
 use serde_json::{Value, json};
-use tokio::time::timeout;
-
-async fn incidents(gateway: &Gateway, query: &str) -> Vec<Incident> {
-    let found = gateway.control(Method::GET, &format!("/api/incidents{query}")).await;
-    serde_json::from_value::<Incidents>(found).unwrap().incidents
-}
-
-/// Waits until the newest outage satisfies `wanted`.
-async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
-    let looking = async {
-        loop {
-            if let Some(incident) = incidents(gateway, "").await.into_iter().next()
-                && wanted(&incident)
-            {
-                return incident;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    timeout(PATIENCE, looking).await.expect("the outage is written in time")
-}
 
 async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
     let mut command = programs::evermoor(home);
@@ -47,7 +28,7 @@ async fn an_outage_is_shown_with_its_cause_duration_and_calls() {
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    assert_eq!(incidents(&gateway, "").await, [], "to be connected is no outage");
+    assert_eq!(gateway.incidents("").await, [], "to be connected is no outage");
     let mut lost = gateway.editor("/mcp/notes").await;
     let losing = lost.attempt("hang", "lost");
     let killing = async {
@@ -57,13 +38,13 @@ async fn an_outage_is_shown_with_its_cause_duration_and_calls() {
     let (lost, ()) = tokio::join!(losing, killing);
     assert!(matches!(lost.verdict, Verdict::Unknown { .. }), "{lost:?}");
     gateway.until_down("notes").await;
-    let lasts = until(&gateway, |one| one.calls.unknown == 1).await;
+    let lasts = gateway.until_incident(|one| one.calls.unknown == 1).await;
     assert_eq!((lasts.upstream.as_str(), lasts.end), ("notes", None));
     assert!(!lasts.sign.what.is_empty());
     let mut held = gateway.editor("/mcp/notes").await;
     let (held, ()) = tokio::join!(held.attempt("record", "held"), upstream.start_again());
     assert_eq!(held.verdict, Verdict::Done);
-    let over = until(&gateway, |one| one.end.is_some() && one.calls.answered == 1).await;
+    let over = gateway.until_incident(|one| one.end.is_some() && one.calls.answered == 1).await;
     assert_eq!((over.id, over.end.unwrap().how), (lasts.id, Resolution::Reconnected));
     assert_eq!((over.calls.held, over.calls.unknown, over.calls.not_sent), (1, 1, 0));
     assert!(over.end.unwrap().at >= over.began);
@@ -79,7 +60,7 @@ async fn a_call_that_was_returned_unsent_is_counted_as_such() {
     gateway.until_down("notes").await;
     let back = gateway.editor("/mcp/notes").await.attempt("record", "never").await;
     assert!(matches!(back.verdict, Verdict::NotSent { .. }), "{back:?}");
-    let lasts = until(&gateway, |one| one.calls.not_sent == 1).await;
+    let lasts = gateway.until_incident(|one| one.calls.not_sent == 1).await;
     assert_eq!((lasts.calls.held, lasts.calls.answered, lasts.calls.unknown), (1, 0, 0));
 }
 
@@ -94,7 +75,7 @@ async fn a_reconnect_that_a_person_requests_is_not_an_outage() {
     upstream
         .always("tools/list", evermoor_tests::fakes::upstream::script::Act::Wait { millis: 0 })
         .await;
-    assert_eq!(incidents(&gateway, "").await, []);
+    assert_eq!(gateway.incidents("").await, []);
 }
 
 #[tokio::test]
@@ -105,9 +86,9 @@ async fn removing_an_upstream_ends_its_outage() {
     gateway.until_connected("notes").await;
     upstream.kill().await;
     gateway.until_down("notes").await;
-    until(&gateway, |one| one.end.is_none()).await;
+    gateway.until_incident(|one| one.end.is_none()).await;
     scene.configure("", &[&other]);
-    let over = until(&gateway, |one| one.end.is_some()).await;
+    let over = gateway.until_incident(|one| one.end.is_some()).await;
     assert_eq!(over.end.unwrap().how, Resolution::Removed);
 }
 
@@ -120,18 +101,18 @@ async fn the_next_gateway_continues_the_record_of_a_killed_one() {
     upstream.kill().await;
     gateway.until_down("notes").await;
     gateway.editor("/mcp/notes").await.attempt("record", "never").await;
-    let before = until(&gateway, |one| one.calls.not_sent == 1).await;
+    let before = gateway.until_incident(|one| one.calls.not_sent == 1).await;
     gateway.process.kill().await;
     let gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
     gateway.until_down("notes").await;
-    let lasts = incidents(&gateway, "").await.remove(0);
+    let lasts = gateway.incidents("").await.remove(0);
     assert_eq!((lasts.id, lasts.end, lasts.calls), (before.id, None, before.calls));
     assert!(lasts.unwatched > 0);
     assert!(lasts.events.iter().any(|event| event.what.starts_with("No gateway ran")), "{lasts:?}");
     gateway.editor("/mcp/notes").await.attempt("record", "never").await;
-    until(&gateway, |one| one.calls.not_sent == 2).await;
+    gateway.until_incident(|one| one.calls.not_sent == 2).await;
     upstream.start_again().await;
-    let over = until(&gateway, |one| one.end.is_some()).await;
+    let over = gateway.until_incident(|one| one.end.is_some()).await;
     assert_eq!((over.id, over.end.unwrap().how), (before.id, Resolution::Reconnected));
 }
 
@@ -146,7 +127,7 @@ async fn incidents_are_printed_as_a_table_as_json_and_as_a_report() {
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again().await;
-    until(&gateway, |one| one.end.is_some()).await;
+    gateway.until_incident(|one| one.end.is_some()).await;
 
     let table = text(&evermoor(&scene.home(), &["incidents", "notes"]).await.stdout);
     assert!(table.starts_with("1 outage in the last 7 d, "), "{table}");
@@ -172,20 +153,34 @@ async fn incidents_are_printed_as_a_table_as_json_and_as_a_report() {
 }
 
 #[tokio::test]
+async fn the_report_about_one_upstream_has_nothing_of_another() {
+    let scene = Scene::new();
+    let (mut notes, mut other) = (scene.upstream("notes").await, scene.upstream("other").await);
+    let gateway = scene.gateway(&[&notes, &other]).await;
+    for (name, upstream) in [("notes", &mut notes), ("other", &mut other)] {
+        gateway.until_connected(name).await;
+        upstream.kill().await;
+        gateway.until_down(name).await;
+    }
+    until_some("both outages", async || (gateway.incidents("").await.len() == 2).then_some(()))
+        .await;
+    for arguments in [&["incidents", "notes", "--markdown"][..], &["incidents", "notes"]] {
+        let report = text(&evermoor(&scene.home(), arguments).await.stdout);
+        assert!(report.contains("notes") && !report.contains("other"), "{report}");
+    }
+}
+
+#[tokio::test]
 async fn incidents_can_be_filtered_by_upstream_and_time() {
     let scene = Scene::new();
-    let mut upstream = scene.upstream("notes").await;
-    let gateway = scene.gateway(&[&upstream]).await;
-    gateway.until_connected("notes").await;
-    upstream.kill().await;
-    gateway.until_down("notes").await;
+    let (gateway, mut upstream) = scene.gateway_in_outage("notes").await;
     upstream.start_again().await;
-    let over = until(&gateway, |one| one.end.is_some()).await;
+    let over = gateway.until_incident(|one| one.end.is_some()).await;
     let after = over.end.unwrap().at + 1;
-    assert_eq!(incidents(&gateway, "?upstream=notes").await.len(), 1);
-    assert_eq!(incidents(&gateway, "?upstream=other").await, []);
-    assert_eq!(incidents(&gateway, &format!("?since={}", over.began)).await.len(), 1);
-    assert_eq!(incidents(&gateway, &format!("?since={after}")).await, []);
+    assert_eq!(gateway.incidents("?upstream=notes").await.len(), 1);
+    assert_eq!(gateway.incidents("?upstream=other").await, []);
+    assert_eq!(gateway.incidents(&format!("?since={}", over.began)).await.len(), 1);
+    assert_eq!(gateway.incidents(&format!("?since={after}")).await, []);
 }
 
 #[tokio::test]
@@ -194,7 +189,7 @@ async fn a_corrupt_history_is_set_aside_and_a_new_one_begins() {
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    assert_eq!(incidents(&gateway, "").await, [], "there is a file to answer from");
+    assert_eq!(gateway.incidents("").await, [], "there is a file to answer from");
     gateway.process.kill().await;
     let file = scene.home().join("data/history.sqlite");
     let damage = vec![b'?'; 10_000];
@@ -205,7 +200,7 @@ async fn a_corrupt_history_is_set_aside_and_a_new_one_begins() {
     gateway.until_connected("notes").await;
     upstream.kill().await;
     gateway.until_down("notes").await;
-    until(&gateway, |one| one.upstream == "notes").await;
+    gateway.until_incident(|one| one.upstream == "notes").await;
     assert_eq!(std::fs::read(file.with_extension("sqlite.damaged")).unwrap(), damage);
 }
 
@@ -240,7 +235,7 @@ async fn a_full_disk_costs_the_history_and_no_call() {
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again().await;
-    let first = until(&gateway, |one| one.end.is_some()).await;
+    let first = gateway.until_incident(|one| one.end.is_some()).await;
     disk.fill();
     for nonce in ["a", "b", "c"] {
         upstream.kill().await;
@@ -252,6 +247,26 @@ async fn a_full_disk_costs_the_history_and_no_call() {
     disk.empty();
     upstream.kill().await;
     gateway.until_down("notes").await;
-    let next = until(&gateway, |one| one.id != first.id && one.end.is_none()).await;
+    let next = gateway.until_incident(|one| one.id != first.id && one.end.is_none()).await;
     assert!(next.began > first.began);
+}
+
+#[tokio::test]
+async fn an_outage_of_a_connection_that_one_editor_has_to_itself_is_recorded() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+    let entry = format!("{}sharing = \"per-client\"\n", program.entry());
+    let gateway = scene.gateway_of("", &entry).await;
+    gateway.until_connected("notes").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let losing = async {
+        program.until_executed("lost").await;
+        // The first process has the shared connection, and this one belongs to the editor.
+        kill(program.instance(2).await).unwrap();
+    };
+    let (lost, ()) = tokio::join!(editor.attempt("hang", "lost"), losing);
+    assert!(matches!(lost.verdict, Verdict::Unknown { .. }), "{lost:?}");
+    let outage = gateway.until_incident(|one| one.end.is_some()).await;
+    assert_eq!(outage.calls.unknown, 1, "{outage:?}");
+    assert!(outage.sign.what.starts_with("On the connection of one editor: "), "{outage:?}");
 }

@@ -4,7 +4,8 @@
 //! Options: `kin` starts a child that never exits on its own; `strict` exits if the first message
 //! is not `initialize`; `stateless` speaks 2026-07-28 only; `stays` keeps running after its input
 //! is closed; `chatty` also prints lines that are not messages; `social` writes log messages and
-//! offers the resource `note:1`, which the tool `touch` changes. The tool `ask` sends a request to
+//! offers the resource `note:1`, which the tool `touch` changes; `slow` answers nothing before the ledger
+//! has the entry `go`. The tool `ask` sends a request to
 //! its caller; `wait` waits until the ledger releases it.
 
 use std::collections::VecDeque;
@@ -42,6 +43,9 @@ fn main() {
     }
     if fake.does("chatty") {
         say(b"Welcome to the fake server!\n\x1b[32mready\x1b[0m");
+    }
+    while fake.does("slow") && fake.ledger.executions("go") == 0 {
+        std::thread::sleep(Duration::from_millis(20));
     }
     let mut first = true;
     for line in std::io::stdin().lock().lines() {

@@ -1,6 +1,7 @@
 //! The results of a run of the suite.
 
 use std::collections::BTreeMap;
+use std::fs::DirEntry;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -70,17 +71,27 @@ impl Findings {
 
     pub(super) fn read(results: &Path) -> Self {
         let mut findings = Self::default();
-        for entry in std::fs::read_dir(results).expect("the suite wrote results").flatten() {
-            let folder = entry.file_name().into_string().expect("a plain name");
-            // The suite leaves an empty folder for a scenario in which it crashed.
-            let content = std::fs::read(entry.path().join("checks.json"));
-            let content = content.unwrap_or_else(|_| b"[]".to_vec());
-            let checks: Vec<Check> = serde_json::from_slice(&content).expect("checks are JSON");
-            for check in checks {
-                findings.note(scenario(&folder), check);
+        for entry in folders(results) {
+            let name = entry.file_name().into_string().expect("a plain name");
+            // The scenarios of a group, such as `auth/iss-supported`, are in a folder of that name.
+            let group = !name.ends_with('Z');
+            let inner = if group { folders(&entry.path()) } else { vec![entry] };
+            for folder in inner {
+                findings.read_folder(&folder);
             }
         }
         findings
+    }
+
+    fn read_folder(&mut self, entry: &DirEntry) {
+        let folder = entry.file_name().into_string().expect("a plain name");
+        // The suite leaves an empty folder for a scenario in which it crashed.
+        let content = std::fs::read(entry.path().join("checks.json"));
+        let content = content.unwrap_or_else(|_| b"[]".to_vec());
+        let checks: Vec<Check> = serde_json::from_slice(&content).expect("checks are JSON");
+        for check in checks {
+            self.note(scenario(&folder), check);
+        }
     }
 
     fn note(&mut self, scenario: &str, check: Check) {
@@ -92,6 +103,10 @@ impl Findings {
             self.complaints.extend(check.complaint.map(first).map(|complaint| (name, complaint)));
         }
     }
+}
+
+fn folders(of: &Path) -> Vec<DirEntry> {
+    std::fs::read_dir(of).expect("the suite wrote results").flatten().collect()
 }
 
 /// The scenario of a results folder: `server-<scenario>-<time>`, or `<scenario>-<time>` for a

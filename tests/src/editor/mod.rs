@@ -4,10 +4,12 @@
 //! - [`socket`]: raw bytes
 //! - [`shim`]: `evermoor connect`, line by line
 //! - [`answer`]: the outcome of a call
+//! - [`hostile`]: an editor that attacks the gateway
 //!
 //! Depends on [`gateway`](crate::gateway) and [`scene`](crate::scene). Used by most scenarios.
 
 pub mod answer;
+pub mod hostile;
 pub mod shim;
 pub mod socket;
 pub mod wire;

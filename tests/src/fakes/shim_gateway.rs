@@ -8,7 +8,7 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::shim_frames::{
     Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
 };
-use evermoor_platform::local_socket::{LocalListener, LocalReader, LocalWriter, connect};
+use evermoor_platform::ipc::local_socket::{LocalListener, LocalReader, LocalWriter, connect};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;

@@ -9,6 +9,12 @@ pub fn memory(pid: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Open descriptors, and proportional memory in KiB.
+pub fn resources(pid: u32) -> Option<(usize, u64)> {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
+    Some((open, memory(pid)?))
+}
+
 /// CPU time.
 pub fn busy(pid: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -5,11 +5,14 @@
 //! executed twice, whatever the answer.
 //!
 //! - [`ledger`]: the executions of a fake upstream
+//! - [`faults`]: faults of an upstream and its network, chosen at random
 //! - [`random`]: repeatable random numbers for fault schedules
 //! - [`measure`]: memory and CPU time of a process
 //!
-//! Depends on [`editor`](crate::editor) for its answers, and on [`scene`](crate::scene).
+//! Depends on [`editor`](crate::editor) for its answers, on [`scene`](crate::scene), and for the faults on
+//! [`fakes`](crate::fakes) and [`network`](crate::network).
 
+pub mod faults;
 pub mod ledger;
 pub mod measure;
 pub mod random;

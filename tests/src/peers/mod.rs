@@ -6,13 +6,18 @@
 //!
 //! - [`remote`], [`child`]: a server at an address, and one that the gateway starts
 //! - [`fetch_recorder`]: a ledger for a server that keeps none
+//! - [`authorization`]: a server that wants a sign-in, and its authorization server
 //! - [`clients`], [`client_reports`], [`rmcp_client`]: the clients
+//! - [`agents`]: agents with a model that does what the test says, Linux only
 //!
 //! Depends on [`scene`](crate::scene), [`gateway`](crate::gateway), [`editor`](crate::editor),
 //! [`oracle`](crate::oracle) and [`fakes`](crate::fakes). Used by `e2e/interop`,
 //! [`interop`](crate::interop), [`conformance`](crate::conformance) and
 //! [`desktop`](crate::desktop).
 
+#[cfg(target_os = "linux")]
+pub mod agents;
+pub mod authorization;
 #[cfg(target_os = "linux")]
 mod child;
 pub mod client_reports;
@@ -80,7 +85,7 @@ fn installed(path: PathBuf) -> PathBuf {
 }
 
 /// A Node that is recent enough for all of them.
-pub(crate) fn node() -> PathBuf {
+pub fn node() -> PathBuf {
     installed(folder().join("node_modules/node/bin/node"))
 }
 

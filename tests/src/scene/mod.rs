@@ -85,6 +85,16 @@ impl Scene {
         self.gateway_with("", upstreams).await
     }
 
+    /// A gateway that was connected to an upstream, which has just been killed.
+    pub async fn gateway_in_outage(&self, name: &str) -> (Gateway, Upstream) {
+        let mut upstream = self.upstream(name).await;
+        let gateway = self.gateway(&[&upstream]).await;
+        gateway.until_connected(name).await;
+        upstream.kill().await;
+        gateway.until_down(name).await;
+        (gateway, upstream)
+    }
+
     /// A gateway with these upstreams and `settings` under `[gateway]`.
     pub async fn gateway_with(&self, settings: &str, upstreams: &[&Upstream]) -> Gateway {
         self.configure(settings, upstreams);

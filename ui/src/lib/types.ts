@@ -721,3 +721,9 @@ export type KeptServer = {
  * Empty if the file cannot be read at all.
  */
 name: string, why: string, };
+
+export type SignInPage = { 
+/**
+ * The page that the user opens in a browser.
+ */
+url: string, };

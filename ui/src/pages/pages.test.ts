@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from '@testing-library/svelte'
 import type { Component } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-import { FakeGateway, NOON, app, failure, status, upstream } from '../lib/test_data'
+import { FakeGateway, NOON, app, down, failure, status, upstream } from '../lib/test_data'
 import { Store } from '../lib/state/store.svelte'
 import Activity from './Activity.svelte'
 import Doctor from './Doctor.svelte'
@@ -133,7 +133,7 @@ test('the first run connects the ticked editors, and ends with a test', async ()
   await click('Next')
   await fireEvent.click(screen.getByRole('checkbox', { name: 'zed' }))
   await click('Connect 1 editor')
-  await fireEvent.click(screen.getByRole('switch', { name: 'Start at login' }))
+  await fireEvent.click(screen.getByRole('switch', { name: 'Launch at login' }))
   await click('Finish and test')
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('It works: 34 tools in 12 ms')
   expect(screen.getByText('Restart Cursor.')).toBeTruthy()
@@ -150,4 +150,23 @@ test('the first run can be skipped at once', async () => {
   await show(Welcome, gateway)
   await click('Skip')
   expect(gateway.orders).toEqual(['POST /api/welcome'])
+})
+
+test('a server that wants a sign-in has a button for it, and a link to its page', async () => {
+  const gateway = new FakeGateway()
+  gateway.answers['/api/upstreams/linear/catalog'] = { tools: [], prompts: [], resources: [] }
+  gateway.answers['/api/incidents?upstream=linear'] = { incidents: [] }
+  gateway.answers['POST /api/upstreams/linear/sign-in'] = { url: 'https://login.example/authorize?state=s' }
+  const open = vi.spyOn(window, 'open').mockReturnValue(null)
+  await show(Upstream, gateway, { name: 'linear', params: new URLSearchParams() }, status(upstream('Linear', down(1, 'auth_required'))))
+  await click('Sign in')
+  expect(open).toHaveBeenCalledWith('https://login.example/authorize?state=s', '_blank', 'noopener')
+  expect(screen.getByRole('link', { name: 'Open the page' }).getAttribute('href')).toContain('https://login.example/')
+})
+
+test('a program that wants credentials has no button to sign in', async () => {
+  const gateway = new FakeGateway()
+  const state = { ...upstream('Files', down(1, 'auth_required')), kind: 'program' as const }
+  await show(Upstream, gateway, { name: 'files', params: new URLSearchParams() }, status(state))
+  expect(screen.queryByRole('button', { name: 'Sign in' })).toBeNull()
 })

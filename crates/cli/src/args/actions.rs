@@ -58,7 +58,7 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Also point the editors' entries at Evermoor. They keep their names.
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long)]
     pub(crate) point: bool,
     /// Undo the import: restore the configuration, the editors and the keychain.
     #[arg(long, conflicts_with_all = ["from", "dry_run", "point"])]

@@ -120,6 +120,21 @@ pub(crate) enum Command {
         #[arg(value_name = "SERVER")]
         upstream: Option<String>,
     },
+    /// Sign in to a server, once for all editors.
+    Login {
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+        /// Print the page's address instead of opening it.
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Sign out of a server.
+    Logout {
+        /// The server's name, as shown by `evermoor status`.
+        #[arg(value_name = "SERVER")]
+        upstream: String,
+    },
     /// Add a server to config.toml: an address, a program or an application.
     #[command(group = clap::ArgGroup::new("way").required(true).args(["url", "preset", "program"]))]
     Add(Add),

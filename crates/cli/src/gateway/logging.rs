@@ -46,6 +46,11 @@ fn is_coloured() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stderr()) && wants_colour()
 }
 
+/// The libraries of the sign-in log codes and tokens in detail, whatever the user asks for.
+const QUIET: [&str; 2] = ["rmcp=warn", "oauth2=warn"];
+
 fn filter(usual: &str) -> EnvFilter {
-    EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new(usual))
+    let filter = EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let quiet = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    quiet.fold(filter, EnvFilter::add_directive)
 }

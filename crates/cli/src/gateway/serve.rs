@@ -10,12 +10,15 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::{Config, TransportConfig};
 use evermoor_core::failure::Failure;
 use evermoor_core::lifecycle::version;
+use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_gateway::config::file;
 use evermoor_gateway::monitoring::log;
 use evermoor_gateway::{Gateway, ServeError, TakeoverTerms, VERSION};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
+use evermoor_platform::process::child::ChildEnvironment;
 use evermoor_platform::process::{descriptors, memory, protect, signals};
+use evermoor_platform::startup::service::stored_listener;
 
 use crate::exit::Exit;
 use crate::gateway::logging;
@@ -46,6 +49,8 @@ impl StartMode {
 }
 
 pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exit {
+    // Before anything that starts a thread.
+    take_secrets_from_environment(&instance.paths);
     logging::of_gateway(&instance.paths, background);
     descriptors::raise_limit();
     protect::protect();
@@ -62,6 +67,19 @@ pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exi
         log.finish();
     }
     exit
+}
+
+/// Moves the secrets that the configuration refers to out of the environment. A variable that programs
+/// need to run is not a secret.
+fn take_secrets_from_environment(paths: &Paths) {
+    let Some(config) = file::peek(&paths.config) else { return };
+    let upstreams = config.upstreams.iter().chain(&config.off);
+    let references = upstreams.flat_map(|upstream| upstream.transport.references());
+    let secrets = references.filter_map(|reference| match reference {
+        SecretRef::Env(name) if !ChildEnvironment::is_passed_on(name) => Some(name.as_str()),
+        SecretRef::Env(_) | SecretRef::Keyring(_) | SecretRef::File(_) => None,
+    });
+    protect::take_variables(secrets);
 }
 
 /// One run of a gateway in this process.
@@ -86,6 +104,7 @@ fn once(instance: &Instance, run: GatewayRun) -> RunEnd {
         Err(failure) => {
             write_start_failure(&instance.paths, &failure);
             terminal::print_error(&failure);
+            close_waiting();
             return RunEnd::Exit(Exit::BadConfiguration);
         }
     };
@@ -115,6 +134,7 @@ async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
             return RunEnd::Exit(match error {
                 ServeError::Keys(_) => {
                     terminal::print_error(&failure);
+                    close_waiting();
                     Exit::BadConfiguration
                 }
                 ServeError::AlreadyRunning
@@ -197,6 +217,13 @@ async fn runs_already(paths: &Paths) -> Exit {
         ));
     }
     Exit::Ok
+}
+
+/// Closes the connections that wait in a socket which the service manager keeps open.
+fn close_waiting() {
+    if let Some(listener) = stored_listener::take() {
+        let _ = stored_listener::close_waiting(&listener);
+    }
 }
 
 /// Writes why the start failed, for the program that started this one.

@@ -1,5 +1,6 @@
 //! `evermoor service`: installs the gateway as a service that starts when you log in.
 
+use evermoor_gateway::config::file;
 use evermoor_gateway::editors::setup::check_location;
 use evermoor_platform::startup::service;
 use evermoor_platform::startup::service::{Service, ServiceResult, ServiceState, unit};
@@ -40,7 +41,11 @@ pub(crate) fn run(instance: &Instance, action: ServiceAction) -> Exit {
 
 /// A service that runs the gateway with this program.
 pub(crate) fn described(instance: &Instance) -> std::io::Result<Service> {
+    // A port that is chosen at each start cannot be opened beforehand.
+    let listen =
+        file::read(&instance.paths.config).ok().flatten().unwrap_or_default().gateway.listen;
     Ok(Service {
+        address: Some(listen).filter(|listen| listen.port() != 0),
         program: std::env::current_exe()?,
         home: instance.home.clone().map(std::path::absolute).transpose()?,
         output: instance.paths.output_file(),

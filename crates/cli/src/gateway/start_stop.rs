@@ -6,7 +6,6 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_client::ControlClient;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::process::info;
 use evermoor_platform::startup::service;
 
 use crate::exit::Exit;
@@ -51,10 +50,14 @@ pub(crate) fn stop(instance: &Instance) -> Exit {
     };
     let progress = Progress::show("Stopping Evermoor once running calls finish");
     let stopped = run_async(async {
+        let supervised = control.status().await.is_ok_and(|status| status.supervised);
         control.stop().await?;
+        if supervised {
+            // Otherwise the next connection would start it again.
+            service::release().await;
+        }
         let next = next_gateway(instance, &control, STOP_TIMEOUT).await?;
-        let tray = !info::find_by_name(|name| name.starts_with("evermoor-tray")).await.is_empty();
-        let again = match (next, tray) {
+        let again = match (next, instance.tray().is_some()) {
             (Some(_), _) => true,
             (None, true) => is_started_again(instance).await,
             (None, false) => false,

@@ -9,7 +9,7 @@ use evermoor_core::config::redacted::without_secrets;
 use evermoor_core::history::incident::report;
 use evermoor_core::history::incident::report::ReportEnvironment;
 use evermoor_core::security::personal_names::PrivateNames;
-use evermoor_core::security::secret_patterns::scrub;
+use evermoor_core::security::redaction::patterns::scrub;
 use evermoor_log::read;
 use evermoor_platform::clock;
 use evermoor_platform::fs::foreign;

@@ -8,8 +8,8 @@ use std::io::{IsTerminal as _, Read as _};
 use evermoor_client::ControlClient;
 use evermoor_core::config::{Config, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::security::known_secrets;
-use evermoor_core::security::known_secrets::Secret;
+use evermoor_core::security::redaction::known;
+use evermoor_core::security::redaction::known::Secret;
 use evermoor_core::security::secret_ref;
 use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_gateway::config::{file, secrets};
@@ -44,7 +44,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     let value = read_value(name)?;
     ask(keychain.set(name, value.reveal()))?;
     let users = notify_gateway(paths, name);
-    let hidden = value.reveal().trim().len() >= known_secrets::MIN_SECRET_LENGTH;
+    let hidden = value.reveal().trim().len() >= known::MIN_SECRET_LENGTH;
     if json {
         let data =
             serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
@@ -57,7 +57,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
         terminal::print_note(&format_args!(
             "It is shorter than {} characters. If a server prints it, Evermoor cannot hide it in \
              the log. Use a longer one if you can.",
-            known_secrets::MIN_SECRET_LENGTH
+            known::MIN_SECRET_LENGTH
         ));
     }
     match users.as_slice() {
@@ -109,7 +109,9 @@ fn unlock(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure>
 }
 
 fn list(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
-    let kept = ask(keychain.list())?;
+    let mut kept = ask(keychain.list())?;
+    // Sign-ins are kept under other names.
+    kept.retain(|name| secret_ref::check_name(name).is_ok());
     let config = config(paths);
     let missing = missing(&config, &kept);
     let row = |name: &String, is_set: bool| (name.clone(), is_set, users(&config, name));

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{mpsc, oneshot};
 
 use evermoor_core::protocol::envelope::Id;
-use evermoor_core::protocol::oversize::IdFinder;
+use evermoor_core::protocol::request_size::IdFinder;
 use evermoor_platform::stdio;
 
 /// A line from the editor.
@@ -27,8 +27,6 @@ const READ_AHEAD: usize = 64 << 10;
 const QUEUE: usize = 64;
 /// A message of up to this size is copied to be written together with its line break.
 const COPIED: usize = 64 << 10;
-/// The largest message that the gateway accepts.
-pub(super) const MAX_LINE: usize = 4 << 20;
 
 /// Reads lines.
 pub(super) struct LineReader<R> {

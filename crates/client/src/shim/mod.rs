@@ -31,14 +31,14 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::DEFAULT_HOLD;
 use evermoor_core::failure::outcome;
 use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::policy::retry::{RetryClass, RetryPolicy};
 use evermoor_core::protocol::envelope::{
-    INVALID_REQUEST, Id, InvalidMessage, Message, Notification, Request, Response,
+    INVALID_REQUEST, Id, InvalidMessage, Message, Notification, Outcome, Request, Response,
 };
 use evermoor_core::protocol::mcp::{header, method};
+use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 use evermoor_core::protocol::translate::response::to_stateless;
 use evermoor_platform::{clock, stdio};
 
@@ -47,11 +47,11 @@ use crate::launch::Launcher;
 use attachment::{Attachment, needs_user_action};
 use glance::glance;
 use headers::stateless_headers;
-use lines::{Line, LineReader, LineWriter, MAX_LINE};
+use lines::{Line, LineReader, LineWriter};
 
 /// How long a message waits for a gateway. The setting `hold` in `config.toml` does not change this: it
 /// limits the wait for an upstream, which comes after this one.
-const GATEWAY_WAIT: Duration = DEFAULT_HOLD;
+const GATEWAY_WAIT: Duration = Duration::from_secs(25);
 /// How long to wait for open calls once the editor has closed its input.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -61,7 +61,7 @@ const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 /// Bridges standard input and output to `path` of the gateway until the input ends.
 pub async fn run(launcher: Launcher, path: String) -> io::Result<()> {
-    let mut lines = LineReader::new(stdio::input(), MAX_LINE);
+    let mut lines = LineReader::new(stdio::input(), MAX_REQUEST_BYTES);
     let (output, all_written) = LineWriter::start()?;
     let shim = Arc::new(Shim {
         attachment: Attachment::new(launcher, path),
@@ -222,7 +222,7 @@ impl Shim {
         for attempts in 1.. {
             let sent_at = clock::now();
             let failed = match self.post(call.line.clone(), &call.headers).await {
-                Ok(answer) => match self.relay(&call.id, answer).await {
+                Ok(answer) => match self.relay(&call, answer).await {
                     Ok(()) => return,
                     Err(error) => error,
                 },
@@ -283,7 +283,7 @@ impl Shim {
     }
 
     /// Relays the gateway's response. An error means that the editor still has no response.
-    async fn relay(&self, id: &Id, answer: HttpResponse) -> Result<(), HttpError> {
+    async fn relay(&self, call: &Call, answer: HttpResponse) -> Result<(), HttpError> {
         if let Some(session) = answer.headers.get(SESSION) {
             self.session.send_replace(Some(session.clone()));
         }
@@ -299,7 +299,7 @@ impl Shim {
                 let what = format!("The gateway refused the request ({status}).");
                 Message::Response(Response::error(None, -32603, &what))
             });
-            self.answer(&with_id(message, id)).await;
+            self.answer(&with_id(message, &call.id)).await;
             return Ok(());
         }
         let mut events = answer.events();
@@ -307,10 +307,18 @@ impl Shim {
             let Ok(message) = Message::parse(&event.data) else {
                 continue;
             };
-            let last = matches!(message, Message::Response(_));
-            self.answer(&message).await;
-            if last {
-                return Ok(());
+            match &message {
+                // The gateway stops serving. The subscription moves to the next one.
+                Message::Response(Response { outcome: Outcome::Result(_), .. })
+                    if call.method == method::LISTEN =>
+                {
+                    return Err(HttpError::Broken("the subscription ended".into()));
+                }
+                Message::Response(_) => {
+                    self.answer(&message).await;
+                    return Ok(());
+                }
+                Message::Notification(_) | Message::Request(_) => self.answer(&message).await,
             }
         }
         Err(HttpError::Broken("the reply stream ended".into()))
@@ -323,7 +331,8 @@ impl Shim {
 
 /// The response to a message that is too large to forward.
 fn message_too_large(id: Option<Id>) -> Response {
-    let what = format!("This message is larger than {} MiB. Nothing was sent.", MAX_LINE >> 20);
+    let limit = MAX_REQUEST_BYTES >> 20;
+    let what = format!("This message is larger than {limit} MiB. Nothing was sent.");
     Response::error(id, INVALID_REQUEST, &what)
 }
 

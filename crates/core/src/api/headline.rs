@@ -1,4 +1,6 @@
-//! The overall state for the tray icon, and the sentence that describes it.
+//! The overall state and the sentence about it, for the tray, the dashboard and `evermoor status`.
+//!
+//! While no gateway answers, the dashboard has its own sentence in `ui/src/lib/view/overview.ts`.
 
 use super::{OverallState, UpstreamState, UpstreamStatus};
 
@@ -11,6 +13,16 @@ pub(super) fn overall(upstreams: &[UpstreamStatus]) -> OverallState {
         OverallState::Paused
     } else {
         OverallState::Healthy
+    }
+}
+
+/// The rank of an upstream in a list: problems first.
+pub(super) fn attention(upstream: &UpstreamStatus) -> u8 {
+    match upstream.link {
+        UpstreamState::Down { .. } => 0,
+        UpstreamState::Connecting => 1,
+        UpstreamState::Connected { .. } | UpstreamState::Paused { .. } => 2,
+        UpstreamState::Off => 3,
     }
 }
 
@@ -45,7 +57,7 @@ fn settled(upstreams: &[&UpstreamStatus]) -> String {
     let paused: Vec<&&UpstreamStatus> = upstreams.iter().filter(|one| one.is_paused()).collect();
     match (paused.as_slice(), upstreams) {
         ([], [one]) => format!("{} is connected", one.title),
-        ([], all) => format!("All {} servers are connected", all.len()),
+        ([], _) => "Everything is connected".into(),
         ([one], [_]) => format!("{} is paused", one.title),
         (paused, all) if paused.len() == all.len() => {
             format!("All {} servers are paused", all.len())

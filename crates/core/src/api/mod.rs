@@ -5,7 +5,7 @@
 //! and the terminal show the same text.
 //!
 //! One file per page or endpoint: `activity`, `app`, `clients`, `doctor`, `editor`, `log`,
-//! `settings`, `setup`, `upstream_page`; `headline` writes the sentences. This module may use
+//! `settings`, `setup`, `sign_in`, `upstream_page`; `headline` writes the sentences. This module may use
 //! `catalog`, `config`, `failure`, `history`, `policy` and `protocol`. `config` (for edits),
 //! `history` and `policy` use its types.
 
@@ -18,6 +18,7 @@ mod headline;
 mod log;
 mod settings;
 mod setup;
+mod sign_in;
 #[cfg(test)]
 mod tests;
 mod upstream_page;
@@ -35,7 +36,7 @@ pub use app::{AppStatus, RestartProgress, RestartResult};
 pub use clients::{ClientTransport, ConnectedClient};
 pub use doctor::{Check, CheckState, Checks, FixResult};
 pub use editor::{EditorStatus, VisibleCounts};
-use headline::{overall, sentence};
+use headline::{attention, overall, sentence};
 pub use log::{LogLevel, LogLine, LogLines};
 pub use settings::{
     EditorChange, EditorSettings, FilterLists, FilterListsChange, Settings, SettingsChange,
@@ -45,6 +46,7 @@ pub use setup::{
     DetectedEditor, EditorServerEntry, ImportPreview, KeptServer, MovedServer, Setup, SetupPreview,
     SetupResult, SetupState,
 };
+pub use sign_in::{PastedCallback, SignInPage, SignInState, SignedOut};
 pub use upstream_page::{
     CatalogEntry, CatalogListing, SelfTest, Timeline, TimelineSpan, TimelineState, ToolListing,
     TrialCallResult,
@@ -225,14 +227,16 @@ pub struct ErrorBody {
 }
 
 impl Status {
-    /// Builds a status; the overall state and the sentence are derived from the upstreams.
+    /// Builds a status; the overall state and the sentence are derived from the upstreams, and those that
+    /// need attention come first wherever they are listed.
     pub fn of(
         version: String,
         pid: u32,
         endpoint: String,
-        upstreams: Vec<UpstreamStatus>,
+        mut upstreams: Vec<UpstreamStatus>,
         warnings: Vec<Failure>,
     ) -> Self {
+        upstreams.sort_by_key(attention);
         let overall = overall(&upstreams);
         let sentence = sentence(&upstreams);
         let (editors, muted_until, attached) = (Vec::new(), None, Vec::new());

@@ -68,7 +68,7 @@ fn all_connected_is_healthy() {
     let all = status(vec![upstream("A", connected()), upstream("B", connected())]);
     assert_eq!(
         (all.overall, all.sentence.as_str()),
-        (OverallState::Healthy, "All 2 servers are connected")
+        (OverallState::Healthy, "Everything is connected")
     );
     assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
     assert_eq!(status(vec![]).sentence, "No servers are set up yet");
@@ -204,6 +204,7 @@ fn the_dashboards_types_match_the_control_api() {
         ImportPreview::decl(&config),
         MovedServer::decl(&config),
         KeptServer::decl(&config),
+        SignInPage::decl(&config),
     ];
     let header = "// Generated from crates/core/src/api by `npm run types`. Do not edit.\n";
     let wanted =

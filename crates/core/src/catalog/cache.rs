@@ -50,6 +50,8 @@ struct Content<'a> {
     resource_templates: &'a [Raw],
     #[serde(rename = "dialect", skip_serializing_if = "Option::is_none")]
     transport: Option<Transport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrent: Option<bool>,
 }
 
 /// The last known handshake and catalog of an upstream.
@@ -59,6 +61,8 @@ pub struct LastKnownUpstream {
     pub catalog: Catalog,
     /// The transport that worked last time. The upstream may have changed since.
     pub transport: Option<Transport>,
+    /// Whether it was seen to do two things at once, or seen not to.
+    pub concurrent: Option<bool>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
 }
@@ -66,7 +70,12 @@ pub struct LastKnownUpstream {
 impl LastKnownUpstream {
     pub fn new(handshake: Handshake, catalog: Catalog, transport: Option<Transport>) -> Self {
         let traits = ToolTraits::of(&catalog.tools);
-        Self { handshake, catalog, transport, traits }
+        Self { handshake, catalog, transport, concurrent: None, traits }
+    }
+
+    /// The same upstream, which was seen to do two things at once or not to.
+    pub fn seen_concurrent(self, concurrent: Option<bool>) -> Self {
+        Self { concurrent, ..self }
     }
 
     /// The MCP revision it uses.
@@ -83,7 +92,7 @@ impl LastKnownUpstream {
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
-    let LastKnownUpstream { handshake, catalog, transport, traits: _ } = memory;
+    let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _ } = memory;
     let content = Raw::of(&Content {
         handshake: initialize_result(
             handshake.revision,
@@ -96,6 +105,7 @@ pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
         resources: &catalog.resources,
         resource_templates: &catalog.templates,
         transport: *transport,
+        concurrent: *concurrent,
     });
     let file = serde_json::json!({
         "version": VERSION,
@@ -134,7 +144,8 @@ fn read(content: &Raw) -> Option<LastKnownUpstream> {
     }
     // If it is missing or unknown, the next connection detects it again.
     let transport = content.member("dialect").and_then(|transport| transport.read().ok());
-    Some(LastKnownUpstream::new(handshake, catalog, transport))
+    let concurrent = content.member("concurrent").and_then(|concurrent| concurrent.read().ok());
+    Some(LastKnownUpstream::new(handshake, catalog, transport).seen_concurrent(concurrent))
 }
 
 fn checksum(bytes: &[u8]) -> String {
@@ -236,11 +247,13 @@ mod tests {
             instructions: Option<String>,
             target: String,
             transport in 0_usize..4,
+            concurrent: Option<bool>,
         ) {
             let catalog = Catalog { tools, prompts, resources, templates };
             let dialects =
                 [None, Some(Transport::Stateless), Some(Transport::Session), Some(Transport::Events)];
             let memory = memory(handshake(instructions.as_deref()), catalog, dialects[transport]);
+            let memory = memory.seen_concurrent(concurrent);
             let file = encode(&target, &memory).into();
             prop_assert_eq!(decode(&target, &file), Ok(memory));
         }

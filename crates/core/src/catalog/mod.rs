@@ -22,7 +22,7 @@ pub mod visibility;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::catalog::naming::{Namespace, UpstreamName};
+use crate::catalog::naming::{NameStyle, Namespace, UpstreamName};
 use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
@@ -166,7 +166,8 @@ impl MergedCatalog {
     /// same URI, the first one owns it, whatever the other declares.
     pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
         let mut merged = Self::default();
-        let (mut tools, mut prompts) = (Namespace::default(), Namespace::default());
+        let names = || Namespace::new(NameStyle::USUAL);
+        let (mut tools, mut prompts) = (names(), names());
         for (upstream, catalog) in catalogs {
             merged.order.push(upstream.clone());
             for tool in &catalog.tools {
@@ -200,6 +201,15 @@ impl MergedCatalog {
             }
         }
         merged
+    }
+
+    /// The same catalog for a client that needs other names.
+    pub fn in_style(&self, style: NameStyle) -> Self {
+        let mut other = self.clone();
+        (other.catalog.tools, other.tools) = renamed(style, &self.catalog.tools, &self.tools);
+        (other.catalog.prompts, other.prompts) =
+            renamed(style, &self.catalog.prompts, &self.prompts);
+        other
     }
 
     /// The URIs that several upstreams offer, as far as they are told.
@@ -280,6 +290,22 @@ fn beginning(template: &Raw) -> String {
     form.split('{').next().unwrap_or_default().to_owned()
 }
 
+/// Merged items, with their origins, under other merged names.
+fn renamed(
+    style: NameStyle,
+    items: &[Raw],
+    origins: &HashMap<String, ItemOrigin>,
+) -> (Vec<Raw>, HashMap<String, ItemOrigin>) {
+    let mut names = Namespace::new(style);
+    let known = |item: &Raw| origins.get(&item.text_member("name")?);
+    let rename = |item: &Raw| {
+        let origin = known(item)?;
+        let name = names.name(&origin.upstream, &origin.name);
+        Some((item.with("name", &Raw::of(&name)), (name, origin.clone())))
+    };
+    items.iter().filter_map(rename).unzip()
+}
+
 fn rename(
     names: &mut Namespace,
     origins: &mut HashMap<String, ItemOrigin>,
@@ -317,6 +343,37 @@ mod tests {
         );
         let origin = merged.tool("files__echo").unwrap();
         assert_eq!((origin.upstream.as_str(), origin.name.as_str()), ("files", "echo"));
+    }
+
+    #[test]
+    fn a_catalog_in_another_style_leads_to_the_same_tools_and_prompts() {
+        let tools =
+            ["echo", "a__b", "_c"].map(|name| Raw::of(&serde_json::json!({ "name": name })));
+        let catalog = Catalog {
+            tools: tools.to_vec(),
+            prompts: vec![raw(r#"{"name":"greet","z":[ ]}"#)],
+            resources: vec![raw(r#"{"uri":"x://1"}"#)],
+            ..Catalog::default()
+        };
+        let usual = MergedCatalog::of([(&name("a"), &catalog), (&name("a-b"), &catalog)]);
+        let merged = usual.in_style(NameStyle::new("_", 46).unwrap());
+        assert_eq!(merged.list(ListKind::Tools).len(), 6);
+        for (item, before) in merged.list(ListKind::Tools).iter().zip(usual.list(ListKind::Tools)) {
+            let (shown, usually) =
+                (item.text_member("name").unwrap(), before.text_member("name").unwrap());
+            assert!(!shown.contains("__"), "{shown}");
+            assert_eq!(merged.tool(&shown), usual.tool(&usually));
+        }
+        assert_eq!(merged.tool("a_echo").unwrap().name, "echo");
+        assert_eq!(merged.tool("a__echo"), None);
+        assert_eq!(merged.list(ListKind::Prompts)[0].as_str(), r#"{"name":"a_greet","z":[ ]}"#);
+        assert_eq!(merged.owner("x://1"), Some(&name("a")));
+        let params = raw(r#"{"ref":{"type":"ref/prompt","name":"a-b_greet"}}"#);
+        let id = crate::protocol::envelope::Id::number(1);
+        let request = Request::new(id, "completion/complete", Some(params));
+        let (upstream, own) = merged.completes(&request).unwrap();
+        assert_eq!(upstream, name("a-b"));
+        assert_eq!(own.params.unwrap().as_str(), r#"{"ref":{"type":"ref/prompt","name":"greet"}}"#);
     }
 
     #[test]

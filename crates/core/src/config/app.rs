@@ -38,6 +38,8 @@ pub(super) fn or_server(
         ("headers", !table.headers.is_empty()),
         ("ca_file", table.ca_file.is_some()),
         ("proxy", table.proxy.is_some()),
+        ("auth", table.auth.is_some()),
+        ("oauth", table.oauth.is_some()),
     ];
     if let Some((other, _)) = others.iter().find(|(_, written)| *written) {
         let what = format!("The server `{name}` has both `preset` and `{other}`.");

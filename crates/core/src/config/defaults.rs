@@ -1,4 +1,5 @@
-//! What holds if `config.toml` does not say otherwise.
+//! What holds if `config.toml` does not say otherwise. `schema.json` repeats these values; a test compares
+//! the two.
 
 use std::time::Duration;
 

@@ -8,11 +8,13 @@
 //! - `edit`: edits that keep comments and layout; `migrate`: older file versions
 //! - `diff`: what a reload must stop, change and start
 //! - `redacted`: the file without secrets; `schema`: its JSON Schema; `memory_size`: amounts of memory
+//! - `buffer_limits`: how much of what others send is kept in memory
 //!
 //! This module uses `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
 mod allow_deny;
 mod app;
+pub mod buffer_limits;
 mod defaults;
 mod diff;
 pub mod edit;
@@ -42,12 +44,14 @@ use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
 use crate::security::secret_ref::{SecretRef, Template};
+use buffer_limits::BufferLimits;
 pub use defaults::{DEFAULT_HOLD, DEFAULT_LISTEN};
 pub use diff::ConfigDiff;
 use migrate::Migrations;
 pub(crate) use tables::{DurationText, duration, line};
 pub use transport::address::UpstreamUrl;
 pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
+pub use transport::oauth::{ConfiguredClient, Grant, OAuthOptions};
 pub use transport::program::StdioCommand;
 pub use tray::{NotificationLevel, TraySettings};
 
@@ -86,6 +90,10 @@ pub struct GatewayConfig {
     pub approve_programs: bool,
     /// How long a call waits for an upstream that is down.
     pub hold: Duration,
+    /// The file that keeps sign-ins instead of the keychain.
+    pub sign_ins_file: Option<String>,
+    /// How much of what others send is kept in memory.
+    pub buffer_limits: BufferLimits,
 }
 
 /// The entry of an upstream.
@@ -100,11 +108,15 @@ pub struct UpstreamConfig {
     pub call_timeout: Duration,
     /// When it is pinged.
     pub keepalive: KeepaliveConfig,
+    /// Whether it does two things at once, if the file says so.
+    pub concurrent: Option<bool>,
     /// Which of its tools may be called again after a failure.
     pub retry_policy: RetryPolicy,
     pub sharing: Sharing,
     /// How much its lists may contain.
     pub catalog_limits: CatalogLimits,
+    /// How many bytes of its messages are kept in memory.
+    pub buffer_limit: usize,
     /// What editors see of it.
     pub filters: Filters,
     /// How it is watched and restarted, if it is an app.
@@ -238,7 +250,10 @@ impl TransportConfig {
         match self {
             Self::Http { url, reach } => {
                 let headers = reach.headers.values().flat_map(Template::references);
-                url.template().references().chain(headers).collect()
+                let client = reach.oauth.as_ref().and_then(|oauth| oauth.client.as_ref());
+                let secret = client.and_then(|client| client.secret.as_ref());
+                let secret = secret.into_iter().flat_map(Template::references);
+                url.template().references().chain(headers).chain(secret).collect()
             }
             Self::Stdio(program) => program.env.values().flat_map(Template::references).collect(),
             Self::App { .. } | Self::Demo => Vec::new(),
@@ -321,6 +336,14 @@ mod tests {
     #[test]
     fn the_gateway_listens_on_this_machine_only() {
         assert!(mistake("[gateway]\nlisten = \"0.0.0.0:7420\"\n").what.contains("other computers"));
+    }
+
+    #[test]
+    fn the_file_for_sign_ins_is_named_in_full() {
+        let file = |path: &str| Config::parse(&format!("[gateway]\nsign_ins_file = \"{path}\"\n"));
+        let kept = file("/run/secrets/sign-ins.json").unwrap().gateway.sign_ins_file;
+        assert_eq!(kept.as_deref(), Some("/run/secrets/sign-ins.json"));
+        assert_eq!(file("sign-ins.json").unwrap_err().line, Some(2));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 use url::Url;
 
-use crate::security::secret_patterns::{REMOVED, scrub};
+use crate::security::redaction::patterns::{REMOVED, scrub};
 
 /// Removes what may be a secret: values of variables and headers, credentials and queries of
 /// addresses, and anything else that looks like a secret.

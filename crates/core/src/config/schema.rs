@@ -96,9 +96,11 @@ mod tests {
             .collect();
         let entries = [
             "url = \"https://example.com/mcp\"\nheaders = { X-Team = \"a\" }\nca_file = [\"a.pem\"]\nproxy = \"none\"",
-            "url = \"http://x\"\nca_file = \"a.pem\"\ncall_timeout = 180\nkeepalive_interval = \"3m\"",
+            "url = \"http://x\"\nca_file = \"a.pem\"\ncall_timeout = 180\nkeepalive_interval = \"3m\"\nconcurrent = true",
             "url = \"http://x\"\ntools.write.retry = \"safe\"\ntools.allow = [\"a*\"]\ntrust_annotations = true",
             "url = \"http://x\"\ntools.deny.retry = \"never\"\nprompts.deny = []\nresources.allow = [\"f*\"]",
+            "url = \"https://x/mcp\"\nauth = \"oauth\"",
+            "url = \"https://x/mcp\"\nauth = \"oauth\"\noauth = { client_id = \"a\", client_secret = \"${env:A}\", scopes = [\"b\"], grant = \"client-credentials\", client_metadata_url = \"https://x/y\", authorization_server = \"https://z\" }",
             "command = \"npx\"\nargs = [\"-y\", \"x\"]\nenv = { A = \"b\" }\ncwd = \"~\"\nstart_timeout = \"3m\"\nsharing = \"per-client\"",
             "preset = \"pieces-os\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"2.5 GB\"",
             "title = \"A\"\nenabled = false\nurl = \"http://x\"",
@@ -107,7 +109,7 @@ mod tests {
         examples.extend(
             [
                 "",
-                "version = 1\n[gateway]\nlisten = \"127.0.0.1:0\"\nrequire_token = false\nhold = 1\n",
+                "version = 1\n[gateway]\nlisten = \"127.0.0.1:0\"\nrequire_token = false\nhold = 1\nsign_ins_file = \"~/sign-ins.json\"\n",
                 "[editors.\"My Editor\"]\nupstreams.allow = [\"a\"]\ntools.deny = [\"*__x\"]\n",
             ]
             .map(str::to_owned),
@@ -117,6 +119,38 @@ mod tests {
             assert_eq!(Config::parse(&example).err(), None, "{example}");
             assert_eq!(judge(&example), Ok(()), "{example}");
         }
+    }
+
+    #[test]
+    fn a_default_in_the_schema_is_what_the_parser_uses() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let tables = [
+            (&schema["properties"]["gateway"], "[gateway]\n", [""].as_slice()),
+            (&schema["properties"]["tray"], "[tray]\n", &[""]),
+            (
+                &schema["$defs"]["upstream"],
+                "[upstreams.x]\n",
+                &["url = \"http://x\"\n", "command = \"x\"\n", "preset = \"pieces-os\"\n"],
+            ),
+        ];
+        let mut compared = 0;
+        for (table, head, entries) in tables {
+            for (name, setting) in table["properties"].as_object().unwrap() {
+                let Some(default) = setting.get("default") else { continue };
+                let pairs = entries.iter().filter_map(|entry| {
+                    let without = format!("{head}{entry}");
+                    let with = Config::parse(&format!("{without}{name} = {default}\n")).ok()?;
+                    Some((Config::parse(&without).unwrap(), with))
+                });
+                let pairs: Vec<_> = pairs.collect();
+                assert!(!pairs.is_empty(), "`{name}` fits no entry");
+                for (without, with) in pairs {
+                    assert_eq!(without, with, "{name}");
+                }
+                compared += 1;
+            }
+        }
+        assert!(compared >= 15, "{compared}");
     }
 
     #[test]
@@ -161,6 +195,8 @@ mod tests {
             "[upstreams.a]\nurl = \"http://x\"\ntools.x = { rety = \"safe\" }",
             "[upstreams.a]\nurl = \"http://x\"\nhold = 1",
             "[editors.a]\ntool.allow = []",
+            "[upstreams.a]\nurl = \"https://x\"\nauth = \"basic\"",
+            "[upstreams.a]\nurl = \"https://x\"\nauth = \"oauth\"\noauth.audience = \"x\"",
         ] {
             assert!(Config::parse(bad).is_err(), "{bad}");
             assert!(judge(bad).is_err(), "{bad}");

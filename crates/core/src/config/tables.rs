@@ -8,11 +8,13 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::allow_deny::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
+use super::buffer_limits::{BufferLimits, DEFAULT_BUFFER_LIMIT};
 use super::defaults::{DEFAULT_CALL_TIMEOUT, DEFAULT_HOLD, DEFAULT_LISTEN};
+use super::transport::oauth::OAuthTable;
 use super::tray::{self, TrayTable};
 use super::{
     Config, ConfigError, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig, UpstreamConfig,
-    UpstreamUrl, app, memory_size,
+    UpstreamUrl, app, buffer_limits, memory_size,
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::limits::CatalogLimits;
@@ -20,6 +22,7 @@ use crate::catalog::naming::UpstreamName;
 use crate::policy::app::auto_restart::AppPolicy;
 use crate::policy::retry::RetryPolicy;
 use crate::preset::PresetSet;
+use crate::security::secret_ref::is_whole_path;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +48,9 @@ struct GatewayTable {
     #[serde(default)]
     approve_programs: bool,
     hold: Option<Spanned<DurationText>>,
+    sign_ins_file: Option<Spanned<String>>,
+    buffer_limit: Option<Spanned<String>>,
+    editor_buffer_limit: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -66,10 +72,14 @@ pub(crate) struct UpstreamTable {
     pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
     pub(super) ca_file: Option<Files>,
     pub(super) proxy: Option<Spanned<String>>,
+    pub(super) auth: Option<Spanned<String>>,
+    pub(super) oauth: Option<Spanned<OAuthTable>>,
     pub(super) start_timeout: Option<Spanned<DurationText>>,
     call_timeout: Option<Spanned<DurationText>>,
     keepalive_interval: Option<Spanned<DurationText>>,
+    concurrent: Option<bool>,
     catalog_limit: Option<Spanned<String>>,
+    buffer_limit: Option<Spanned<String>>,
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
@@ -148,7 +158,28 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<GatewayConfig, ConfigErro
         require_token: table.require_token.unwrap_or(true),
         approve_programs: table.approve_programs,
         hold: duration(text, table.hold.as_ref(), DEFAULT_HOLD)?,
+        sign_ins_file: sign_ins_file(text, table.sign_ins_file.as_ref())?,
+        buffer_limits: BufferLimits::read(
+            text,
+            table.buffer_limit.as_ref(),
+            table.editor_buffer_limit.as_ref(),
+        )?,
     })
+}
+
+fn sign_ins_file(
+    text: &str,
+    file: Option<&Spanned<String>>,
+) -> Result<Option<String>, ConfigError> {
+    let Some(file) = file else { return Ok(None) };
+    if !is_whole_path(file.get_ref()) {
+        return Err(ConfigError {
+            line: Some(line(text, file.span().start)),
+            what: format!("`{}` is not an absolute path.", file.get_ref()),
+            remedy: "Write an absolute path, or one that starts with `~`.".into(),
+        });
+    }
+    Ok(Some(file.get_ref().clone()))
 }
 
 fn upstream(
@@ -172,12 +203,18 @@ fn upstream(
         transport,
         call_timeout: duration(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
         keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
+        concurrent: table.concurrent,
         retry_policy: RetryPolicy {
             trust_annotations: table.trust_annotations,
             safe_tools: safe_tools(&table.tools.tools),
         },
         sharing: table.sharing,
         catalog_limits: catalog_limits(text, table.catalog_limit.as_ref())?,
+        buffer_limit: buffer_limits::limit(
+            text,
+            table.buffer_limit.as_ref(),
+            DEFAULT_BUFFER_LIMIT,
+        )?,
         filters: allow_deny::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
     })
 }
@@ -220,9 +257,11 @@ fn demo() -> UpstreamConfig {
         transport: TransportConfig::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
         keepalive: KeepaliveConfig::Usual,
+        concurrent: None,
         retry_policy: RetryPolicy::default(),
         sharing: Sharing::Shared,
         catalog_limits: CatalogLimits::default(),
+        buffer_limit: DEFAULT_BUFFER_LIMIT,
         filters: Filters::default(),
         policy: AppPolicy::default(),
     }

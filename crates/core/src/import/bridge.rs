@@ -23,8 +23,10 @@ fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<ServerSpec>
                 let (name, value) = words.next()?.split_once(':')?;
                 headers.insert(name.trim().to_owned(), filled(value.trim(), env));
             }
-            "--transport" => drop(words.next()?),
+            // Evermoor signs in by itself, and browsers come back to its own address.
+            "--transport" | "--host" | "--auth-timeout" => drop(words.next()?),
             "--allow-http" | "--debug" => {}
+            port if port.bytes().all(|byte| byte.is_ascii_digit()) => {}
             _ => return None,
         }
     }

@@ -25,7 +25,7 @@ use url::Url;
 use crate::catalog::naming::UpstreamName;
 use crate::config::edit::ServerSpec;
 use crate::config::{Config, TransportConfig};
-use crate::security::known_secrets::Secret;
+use crate::security::redaction::known::Secret;
 use crate::security::secret_ref::Template;
 pub use origin::{EntryOrigin, EntryScope};
 use plain_secrets::SecretCollector;

@@ -7,7 +7,7 @@ use url::Url;
 use super::free;
 use crate::config::carries_secret;
 use crate::config::edit::ServerSpec;
-use crate::security::known_secrets::Secret;
+use crate::security::redaction::known::Secret;
 use crate::security::secret_ref::Template;
 
 /// Collects the secrets of one entry.

@@ -192,6 +192,10 @@ fn a_bridge_is_unwrapped_if_its_options_are_supported() {
         ("https://a.example/sse", "Bearer ${keyring:a}")
     );
     assert_eq!(secrets(&adopted), [("a", "t0ken-value")]);
+    let line = ["npx", "mcp-remote", "https://a.example/mcp", "9696", "--auth-timeout", "60"];
+    let adopted = only(tool("cursor", "a", &line, &[]));
+    let Some(ServerSpec::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    assert_eq!(url, "https://a.example/mcp");
     let line = ["npx", "mcp-remote", "https://a.example/sse", "--static-oauth-client-info", "x"];
     let adopted = only(tool("cursor", "a", &line, &[]));
     assert!(matches!(adopted.way, Some(ServerSpec::Program { .. })));

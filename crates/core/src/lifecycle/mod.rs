@@ -2,11 +2,11 @@
 //!
 //! - `runtime`: the runtime file, which says how to reach the running gateway
 //! - `version`: which Evermoor version is newer, and when to take over
-//! - `handover`: the messages between a gateway and its successor
+//! - `handover_messages`: the messages between a gateway and its successor
 //!
 //! This module uses nothing else in the crate. Its formats are read by other versions, so their
 //! spelling must not change.
 
-pub mod handover;
+pub mod handover_messages;
 pub mod runtime;
 pub mod version;

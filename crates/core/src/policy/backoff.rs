@@ -1,4 +1,4 @@
-//! How long to wait before the next connection attempt.
+//! How long to wait before the next connection attempt. The supervisor waits less while a call is held.
 //!
 //! Exponential backoff with full jitter: a random wait between zero and a ceiling that doubles with
 //! each attempt. Clients of a server that restarts do not all reconnect in the same millisecond.

@@ -1,8 +1,11 @@
 //! Decisions, as pure functions of what was observed and the time.
 //!
 //! - [`retry`]: which requests may be sent twice; [`backoff`]: how long to wait before the next attempt
-//! - [`crash_loop`]: a program that keeps exiting; [`wake`]: sleep, wake and deadlines
-//! - [`retry_after`]: the header of a busy server
+//! - [`crash_loop`]: a program that keeps exiting; [`wake_detector`]: sleep and wake; [`hold_deadline`]: how long a call is
+//!   held, which a sleep does not extend
+//! - [`silence`]: an upstream that sends nothing; [`retry_after`]: the header of a busy server
+//! - [`first_list`]: how long an editor waits for the first list of an upstream
+//! - [`token_refresh`]: when an access token is renewed
 //! - [`pause`]: which upstreams are paused
 //! - [`app`]: desktop apps that host an upstream: their state, why they exited, how they restart
 //! - [`alerts`]: which problems become desktop notifications
@@ -15,7 +18,11 @@ pub mod alerts;
 pub mod app;
 pub mod backoff;
 pub mod crash_loop;
+pub mod first_list;
+pub mod hold_deadline;
 pub mod pause;
 pub mod retry;
 pub mod retry_after;
-pub mod wake;
+pub mod silence;
+pub mod token_refresh;
+pub mod wake_detector;

@@ -1,4 +1,6 @@
 //! Which requests may be sent again when it is unknown whether they were executed.
+//!
+//! How often and for how long they are sent again is decided in the gateway's `upstream/delivery`.
 
 use crate::catalog::tool_traits::ToolTraits;
 use crate::protocol::envelope::Request;

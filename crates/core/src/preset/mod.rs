@@ -5,7 +5,7 @@
 //! how much memory is normal. Bundled presets are in `presets/`, each fact with its source. Users can
 //! add presets or change bundled ones.
 //!
-//! - `file`: parses a preset file; `set`: all presets by name; `user`: the user's files
+//! - `file`: parses a preset file, and lists the steps for a new field; `set`: all presets by name; `user`: the user's files
 //! - `probe`: an HTTP request and the expected answer; `process_name`: which processes are the
 //!   app; `system`: facts per OS; `version`: app versions
 //!
@@ -40,6 +40,8 @@ pub struct Preset {
     pub about: Option<String>,
     /// The app may hold unsaved work: it is asked to quit and never killed.
     pub unsaved_work: bool,
+    /// Whether its MCP server does two things at once, if that is known.
+    pub concurrent: Option<bool>,
     pub find: Discovery,
     /// Its MCP endpoints, preferred first. There is at least one.
     pub mcp: Vec<PresetEndpoint>,
@@ -52,6 +54,8 @@ pub struct Preset {
     /// The request that makes it free memory, and how long that takes to show.
     pub relief: Option<AppRequest>,
     pub memory: Option<MemoryLimits>,
+    /// The tools that it is known to have, shown until it was connected once.
+    pub tools: Vec<PresetTool>,
     /// Conditions that the user should know about.
     pub tells: Vec<Condition>,
     /// The text for an app that is running but does not serve MCP.
@@ -101,6 +105,13 @@ pub struct MemoryLimits {
     pub alarm: u64,
     /// How long the app must be unused before it is restarted to free memory.
     pub idle: Duration,
+}
+
+/// A tool that the app is known to have. What arguments it takes is known when it is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetTool {
+    pub name: String,
+    pub description: String,
 }
 
 /// A condition that the app reports about itself.

@@ -50,6 +50,23 @@ pub enum Outcome {
     Error(Raw),
 }
 
+impl Outcome {
+    /// The result or the error.
+    pub fn payload(&self) -> &Raw {
+        match self {
+            Self::Result(payload) | Self::Error(payload) => payload,
+        }
+    }
+
+    /// The same outcome with its payload changed.
+    pub fn map(self, change: impl FnOnce(Raw) -> Raw) -> Self {
+        match self {
+            Self::Result(payload) => Self::Result(change(payload)),
+            Self::Error(payload) => Self::Error(change(payload)),
+        }
+    }
+}
+
 /// A request id exactly as the sender wrote it: `1` and `"1"` are different.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id(Raw);

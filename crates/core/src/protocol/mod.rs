@@ -6,7 +6,7 @@
 //! - [`version`]: protocol versions and how one is chosen
 //! - [`stateless`]: requests of 2026-07-28, which have no session
 //! - [`sse`], [`event_id`]: server-sent events and the ids that resume a stream
-//! - [`progress`], [`log_level`], [`oversize`]: progress tokens, log levels, messages over the limit
+//! - [`progress`], [`log_level`], [`request_size`]: progress tokens, log levels, messages over the limit
 //! - [`shim_frames`]: the private stream between the stdio shim and the gateway
 //! - [`translate`]: messages of one protocol version in another
 //!
@@ -20,9 +20,9 @@ pub mod event_id;
 pub mod json;
 pub mod log_level;
 pub mod mcp;
-pub mod oversize;
 pub mod params;
 pub mod progress;
+pub mod request_size;
 pub mod shim_frames;
 pub mod sse;
 pub mod stateless;

@@ -200,6 +200,10 @@ impl FrameDecoder {
         let prefix = self.received.split_to(PREFIX);
         let number = prefix[5..].try_into().map(u32::from_le_bytes).map_err(|_| InvalidFrame)?;
         let payload = self.received.split_to(length).freeze();
+        if length > READ_AHEAD {
+            // What follows must not keep the memory of a long frame in use.
+            self.received = BytesMut::from(&self.received[..]);
+        }
         Ok(Some(Frame { kind: FrameKind::of(prefix[4]), number, payload }))
     }
 

@@ -59,6 +59,11 @@ impl SseParser {
         self.retry
     }
 
+    /// How many bytes of an unfinished event are buffered.
+    pub fn buffered(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// Parses a chunk and returns the events that it completed.
     pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<SseEvent>, TooLarge> {
         let mut events = Vec::new();
@@ -78,7 +83,7 @@ impl SseParser {
             events.extend(self.line(&line));
         }
         self.line.extend_from_slice(rest);
-        if self.line.len() + self.data.len() > self.limit {
+        if self.buffered() > self.limit {
             return Err(TooLarge { limit: self.limit });
         }
         Ok(events)

@@ -25,6 +25,8 @@ pub enum AccessDenied {
     TooManyTokens,
     #[error("too many unknown session ids")]
     TooManySessions,
+    #[error("this editor has too many connections, or does not read its answers")]
+    TooManyConnections,
 }
 
 /// The parts of a request that access control looks at.
@@ -74,16 +76,10 @@ pub fn check_origin(
     port: u16,
     own_page: bool,
 ) -> Result<(), AccessDenied> {
-    let authorities =
-        [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
-    let here = |authority: &str| authorities.iter().any(|own| own.eq_ignore_ascii_case(authority));
-    let Some(host) = visitor.host else {
-        return Err(AccessDenied::NoHost);
+    check_host(visitor, port)?;
+    let own_origin = |origin: &str| {
+        origin.strip_prefix("http://").is_some_and(|authority| is_here(authority, port))
     };
-    if !here(host) || !visitor.authority.is_none_or(here) {
-        return Err(AccessDenied::Host);
-    }
-    let own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(here);
     match visitor.origin {
         Some(origin) if !(own_page && own_origin(origin)) => return Err(AccessDenied::Origin),
         Some(_) | None => {}
@@ -93,6 +89,35 @@ pub fn check_origin(
         Some("same-origin") if own_page => Ok(()),
         Some(_) => Err(AccessDenied::Origin),
     }
+}
+
+/// Checks that a request is for this host and port, and that a browser opens it as a page, as it does
+/// when another site sends it here. A script, a frame or an image of another site is refused.
+pub fn check_navigation(
+    visitor: AccessRequest<'_>,
+    port: u16,
+    fetch_mode: Option<&str>,
+    fetch_target: Option<&str>,
+) -> Result<(), AccessDenied> {
+    check_host(visitor, port)?;
+    let opened = fetch_mode.is_none_or(|mode| mode == "navigate")
+        && fetch_target.is_none_or(|target| target == "document")
+        && visitor.origin.is_none();
+    if opened { Ok(()) } else { Err(AccessDenied::Origin) }
+}
+
+fn check_host(visitor: AccessRequest<'_>, port: u16) -> Result<(), AccessDenied> {
+    let host = visitor.host.ok_or(AccessDenied::NoHost)?;
+    if !is_here(host, port) || !visitor.authority.is_none_or(|host| is_here(host, port)) {
+        return Err(AccessDenied::Host);
+    }
+    Ok(())
+}
+
+fn is_here(authority: &str, port: u16) -> bool {
+    let authorities =
+        [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+    authorities.iter().any(|own| own.eq_ignore_ascii_case(authority))
 }
 
 /// The bearer token of a request.
@@ -143,6 +168,26 @@ mod tests {
         assert_eq!(check_origin(AccessRequest::default(), 7420, false), Err(AccessDenied::NoHost));
         let proxied = AccessRequest { authority: Some("evil.com"), ..visitor() };
         assert_eq!(check_origin(proxied, 7420, false), Err(AccessDenied::Host));
+    }
+
+    #[test]
+    fn another_site_may_send_a_browser_to_a_page_but_not_load_it_in_the_background() {
+        let opens = |visitor, mode, target| check_navigation(visitor, 7420, mode, target);
+        let sent = AccessRequest { fetch_site: Some("cross-site"), ..visitor() };
+        assert_eq!(opens(sent, Some("navigate"), Some("document")), Ok(()));
+        assert_eq!(opens(visitor(), None, None), Ok(()), "an older browser says nothing");
+        for (mode, target) in [
+            (Some("no-cors"), None),
+            (Some("cors"), Some("empty")),
+            (Some("navigate"), Some("iframe")),
+            (None, Some("image")),
+        ] {
+            assert_eq!(opens(sent, mode, target), Err(AccessDenied::Origin));
+        }
+        let page = AccessRequest { origin: Some("null"), ..visitor() };
+        assert_eq!(opens(page, Some("navigate"), Some("document")), Err(AccessDenied::Origin));
+        let other = AccessRequest { host: Some("evil.com"), ..visitor() };
+        assert_eq!(opens(other, None, None), Err(AccessDenied::Host));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::security::known_secrets::Secret;
+use crate::security::redaction::known::Secret;
 
 /// Where a secret is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,7 +90,7 @@ impl SecretRef {
                 Err(InvalidSecretRef::Variable(name.to_owned()))
             }
             Some(("env", name)) => Ok(Self::Env(name.to_owned())),
-            Some(("file", path)) if is_whole(path) => Ok(Self::File(path.to_owned())),
+            Some(("file", path)) if is_whole_path(path) => Ok(Self::File(path.to_owned())),
             Some(("file", path)) => Err(InvalidSecretRef::Relative(path.to_owned())),
             Some(_) | None => Err(InvalidSecretRef::Unknown(inside.to_owned())),
         }
@@ -98,7 +98,7 @@ impl SecretRef {
 }
 
 /// Whether a path is absolute on any OS, or starts with `~`.
-fn is_whole(path: &str) -> bool {
+pub(crate) fn is_whole_path(path: &str) -> bool {
     let drive =
         || path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     path.starts_with(['/', '\\', '~']) || drive()

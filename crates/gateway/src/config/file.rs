@@ -13,6 +13,11 @@ pub fn read(path: &Path) -> Result<Option<Config>, Failure> {
     read_with(path, Migrations::KNOWN)
 }
 
+/// The configuration as it is now, if there is a valid one. Changes and logs nothing.
+pub fn peek(path: &Path) -> Option<Config> {
+    Config::parse(&foreign::read_text(path, MAX_FILE_SIZE).ok()?).ok()
+}
+
 fn read_with(path: &Path, ladder: Migrations) -> Result<Option<Config>, Failure> {
     let text = match foreign::read_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::security::known_secrets::Secret;
+use evermoor_core::security::redaction::known::Secret;
 use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_platform::fs::{foreign, private};
 use evermoor_platform::keychain::{KEYCHAIN_TIMEOUT, Keychain, KeychainError, Prompting};
 use evermoor_platform::paths;
+use evermoor_platform::process::protect;
 
 use crate::system::redaction;
 
@@ -32,6 +33,11 @@ const MAX_FILE_SIZE: u64 = 64 << 10;
 impl Secrets {
     pub fn system_default() -> Self {
         Self { keychain: Keychain::system_default(Prompting::Never) }
+    }
+
+    /// The keychain that secrets are looked up in.
+    pub(crate) fn keychain(&self) -> Keychain {
+        self.keychain.clone()
     }
 
     /// Uses another keychain.
@@ -57,7 +63,7 @@ impl Secrets {
                 Ok(None) => Err(not_set(name)),
                 Err(error) => Err(keychain_failure(&error, Some(name))),
             },
-            SecretRef::Env(name) => std::env::var(name).map_err(|_| {
+            SecretRef::Env(name) => protect::variable(name).ok_or_else(|| {
                 let what = format!("The environment variable `{name}` is not set for the gateway.");
                 let remedy = "Set it and restart Evermoor, or keep the secret in the keychain.";
                 Failure::new(Code::SecretMissing, what, remedy)

@@ -16,10 +16,13 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::{self, Config, ConfigDiff};
+use evermoor_core::catalog::Catalog;
+use evermoor_core::config::{self, Config, ConfigDiff, TransportConfig};
 use evermoor_core::failure::Failure;
 use evermoor_core::policy::pause::PausedUpstreams;
 use evermoor_core::preset::PresetSet;
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Handshake, SessionVersion, initialize_result};
 
 use crate::apps::Apps;
 use crate::config::presets::PresetProblem;
@@ -28,11 +31,12 @@ use crate::config::secrets::Secrets;
 use crate::config::warnings;
 use crate::config::watch::Reading;
 use crate::history::History;
+use crate::system::budget::Budgets;
 use crate::system::clock::ClockAndRandom;
 use crate::upstream::catalog_cache::CatalogCache;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
-use crate::upstream::{self, KnownCatalog, UpstreamHandle};
+use crate::upstream::{self, Grants, KnownCatalog, UpstreamHandle};
 
 /// Owns the upstreams. [`UpstreamSet::run`] is its task.
 pub struct UpstreamSet {
@@ -80,7 +84,9 @@ pub struct UpstreamSetContext {
     pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     pub secrets: Secrets,
+    pub grants: Grants,
     pub programs: Programs,
+    pub budgets: Budgets,
     /// The built-in presets and the user's.
     pub preset_set: watch::Receiver<Arc<PresetSet>>,
     /// What is wrong with the user's presets.
@@ -198,6 +204,8 @@ impl UpstreamSet {
         let config = self.without_unapproved(config).await;
         let change = ConfigDiff::between(&self.config, &config);
         self.publisher.settings.send_replace(config.gateway.clone());
+        self.context.grants.keep_in(config.gateway.sign_ins_file.as_deref());
+        self.context.budgets.set_limits(config.gateway.buffer_limits);
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
             .into_iter()
             .partition(|member| change.stop.contains(member.handle.name()));
@@ -215,6 +223,7 @@ impl UpstreamSet {
         for upstream in change.start {
             tracing::info!(upstream = %upstream.name, "upstream started");
             let known = self.context.store.load(&upstream).await;
+            let known = known.or_else(|| presumed(&upstream, &preset_set));
             members.push(self.member(upstream, known));
         }
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
@@ -253,6 +262,8 @@ impl UpstreamSet {
             history: self.context.history.clone(),
             apps: self.context.apps.clone(),
             secrets: self.context.secrets.clone(),
+            grants: self.context.grants.clone(),
+            budgets: self.context.budgets.clone(),
         };
         let paused = self.context.paused.borrow().is(upstream.name.as_str());
         let handle = UpstreamHandle::start(upstream, known, paused, &context, stop.clone());
@@ -271,6 +282,28 @@ async fn known(
         return old.state().known;
     }
     store.load(new).await
+}
+
+/// The tools that an application is known to have, until it was connected once.
+fn presumed(upstream: &config::UpstreamConfig, presets: &PresetSet) -> Option<Arc<KnownCatalog>> {
+    let TransportConfig::App { preset } = &upstream.transport else { return None };
+    let preset = presets.get(preset).ok().filter(|preset| !preset.tools.is_empty())?;
+    let schema = serde_json::json!({ "type": "object" });
+    let tools = preset.tools.iter().map(|tool| {
+        Raw::of(&serde_json::json!({
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": schema,
+        }))
+    });
+    let catalog = Catalog { tools: tools.collect(), ..Catalog::default() };
+    let handshake = Handshake::read(&initialize_result(
+        SessionVersion::LATEST,
+        &Raw::of(&serde_json::json!({ "tools": {} })),
+        &Raw::of(&serde_json::json!({ "name": preset.title, "version": "" })),
+        None,
+    ))?;
+    Some(Arc::new(KnownCatalog::new(handshake, catalog, None)))
 }
 
 #[cfg(test)]
@@ -313,6 +346,8 @@ mod tests {
             paused: watch::channel(PausedUpstreams::default()).1,
             apps: Default::default(),
             secrets: Secrets::system_default(),
+            grants: upstream::Grants::unused(),
+            budgets: Budgets::default(),
             programs: Programs::new(folder.path().join("programs.json")),
             preset_set: presets.preset_set,
             problems: presets.problems,
@@ -371,5 +406,15 @@ mod tests {
         readings.send(Ok(new)).await.unwrap();
         handle.settings.changed().await.unwrap();
         assert_eq!(handle.settings.borrow().hold.as_secs(), 1);
+    }
+
+    #[test]
+    fn an_application_has_the_tools_of_its_preset_until_it_was_connected() {
+        let config = Config::parse("[upstreams.pieces]\npreset = \"pieces-os\"\n").unwrap();
+        let known = presumed(&config.upstreams[0], &PresetSet::bundled()).unwrap();
+        let names = known.catalog.tools.iter().filter_map(|tool| tool.text_member("name"));
+        assert_eq!(names.collect::<Vec<_>>(), ["ask_pieces_ltm", "create_pieces_memory"]);
+        let server = Config::parse("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n").unwrap();
+        assert_eq!(presumed(&server.upstreams[0], &PresetSet::bundled()), None);
     }
 }

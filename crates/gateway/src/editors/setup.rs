@@ -1,18 +1,26 @@
-//! Sets editors up: checks that this program stays where it is, runs an editor's own command, and explains
-//! refusals.
+//! Sets editors up: checks that this program stays where it is, runs an editor's own command, asks an
+//! editor whether it can use its entry, and explains refusals.
 
 use std::path::Path;
 use std::time::Duration;
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::paths::Paths;
 use evermoor_platform::process::run;
 use evermoor_platform::startup::location;
 use evermoor_platform::system::System;
 use evermoor_setup::editors::command::EditorCommand;
+use evermoor_setup::table::self_check::{SelfCheck, SelfCheckResult};
 use evermoor_setup::{EditorSpec, SetupError};
 
 /// An editor's command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An editor that takes longer to say whether it can use an entry is not waited for.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(20);
+/// The folder in which editors are asked, in the data folder. It is empty, so that an editor does not
+/// start the servers of a project.
+const CHECK_FOLDER: &str = "check";
 
 /// Fails if this program will vanish from where it is, because then its path must not be written down.
 pub fn check_location() -> Result<(), Failure> {
@@ -45,6 +53,20 @@ pub async fn tell(client: &EditorSpec, command: &EditorCommand) -> Result<(), Fa
         return Err(Failure::new(Code::Refused, what, remedy));
     }
     Ok(())
+}
+
+/// Asks an editor whether it can use an entry.
+pub async fn ask(paths: &Paths, program: &Path, check: &SelfCheck, entry: &str) -> SelfCheckResult {
+    let folder = paths.data.join(CHECK_FOLDER);
+    if evermoor_platform::fs::private::private_folder(&folder).is_err() {
+        return SelfCheckResult::Unclear;
+    }
+    let arguments = check.arguments(entry);
+    let output =
+        run::output_in(&folder, program, &arguments, &check.variables, CHECK_TIMEOUT).await;
+    // If the editor left something there, the folder stays.
+    let _ = std::fs::remove_dir(&folder);
+    output.map_or(SelfCheckResult::Unclear, |output| check.judge(entry, &output.output))
 }
 
 /// Why an editor's file was not changed, and what to do.

@@ -1,4 +1,6 @@
-//! The database file: opens it, migrates it, and moves a damaged one aside.
+//! The database file: its tables, opening, migration, and what happens to a damaged one.
+//!
+//! A new column is an entry in [`VERSIONS`], and goes into `sql_write`, `sql_read` and the type in `core::history`.
 
 use std::path::{Path, PathBuf};
 

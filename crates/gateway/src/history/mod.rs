@@ -13,18 +13,18 @@
 //! # Layout
 //! - [`recorder`], [`call_counts`]: what a supervisor records: outages, and the outcomes of calls
 //! - [`message`], [`task`]: the messages in the queue, and the task that takes them
-//! - [`writer`], [`row`], [`retention`]: writes rows, and deletes old ones
-//! - [`read`]: the queries; [`database`]: opens and migrates the file
+//! - [`writer`], [`sql_write`], [`retention`]: writes rows, and deletes old ones
+//! - [`sql_read`]: the queries; [`database`]: opens and migrates the file
 //!
 //! Uses only `system`. `apps`, `config`, `upstream`, `server` and `lifecycle` use it.
 
 mod call_counts;
 mod database;
 mod message;
-mod read;
 pub(crate) mod recorder;
 mod retention;
-mod row;
+mod sql_read;
+mod sql_write;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -86,6 +86,7 @@ impl History {
     }
 
     /// A history that drops everything.
+    #[cfg(test)]
     pub(crate) fn disabled() -> Self {
         let (messages, _) = mpsc::channel(1);
         Self { messages, loss_reported: Arc::new(AtomicBool::new(true)) }

@@ -6,8 +6,8 @@ use evermoor_core::history::samples;
 use evermoor_core::history::samples::{ResourceSample, SAMPLE_RETENTION};
 
 use super::database::{self, DatabaseError, MAX_FILE_SIZE, PAGE_SIZE};
-use super::read::{sample, signed};
-use super::row::add_sample;
+use super::sql_read::{sample, signed};
+use super::sql_write::add_sample;
 
 /// How often samples are thinned, in milliseconds.
 pub(super) const INTERVAL: u64 = 3_600_000;

@@ -29,7 +29,7 @@ use crate::config::secrets::Secrets;
 use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
 use crate::history::History;
-use crate::mcp::endpoint::{MAX_REQUEST_BYTES, McpEndpoint};
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::handover_queue;
 use crate::mcp::handover_queue::HandoverItem;
 use crate::mcp::predecessor_handle::Predecessor;
@@ -48,16 +48,20 @@ use crate::server::control::login_links::LoginLinks;
 use crate::server::listener::{ConnectionLimits, ConnectionShutdown, Connections};
 use crate::server::routes;
 use crate::server::shim_socket::ShimConnections;
+use crate::system::budget::Budgets;
 use crate::system::clock::ClockAndRandom;
 use crate::system::keys;
 use crate::system::keys::KeyError;
 use crate::system::wake;
 use crate::system::wake::WakeNotifier;
 use crate::system::write_lease::WriteLease;
-use crate::upstream::UpstreamHandle;
+use crate::upstream::auth::GrantContext;
+use crate::upstream::auth::grant_store::GrantStore;
+use crate::upstream::auth::sign_in::SignIns;
 use crate::upstream::catalog_cache::CatalogCache;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
+use crate::upstream::{Grants, UpstreamHandle};
 
 /// The parts of a running gateway.
 pub(crate) struct Assembly {
@@ -115,6 +119,18 @@ impl Assembly {
         let apps = Apps::new(presets.preset_set.clone());
         let (notification_log, upstream_subscriptions) =
             (NotificationLog::default(), Subscriptions::default());
+        let secrets = Secrets::system_default();
+        let grants = Grants::new(GrantContext {
+            secrets: secrets.clone(),
+            store: GrantStore::new(secrets.keychain()),
+            lease: lease.clone(),
+            clock: ClockAndRandom::real(),
+            wakes: wake_signals.times.clone(),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
+        let sign_ins = SignIns::new(grants.clone(), &origin);
+        let budgets = Budgets::default();
         let set_context = UpstreamSetContext {
             store: store.clone(),
             changed: changed.clone(),
@@ -129,8 +145,10 @@ impl Assembly {
             preset_set: presets.preset_set.clone(),
             problems: presets.problems,
             apps: apps.clone(),
-            secrets: Secrets::system_default(),
+            secrets,
+            grants,
             programs: Programs::new(paths.programs_file()),
+            budgets: budgets.clone(),
         };
         let preset_set = presets.preset_set;
         let watcher_context = WatcherContext {
@@ -212,6 +230,7 @@ impl Assembly {
             settings: set_handle.settings,
             control_token,
             guesses: Mutex::default(),
+            budgets: budgets.clone(),
         });
         let (handover_items, queued_handover_items) = mpsc::channel(handover_queue::CAPACITY);
         let notes = SubscriptionStore::new(
@@ -235,6 +254,7 @@ impl Assembly {
             pending_input,
             finished: FinishedTasks::default(),
             input_required_tasks: InputRequiredTasks::default(),
+            budgets: budgets.clone(),
             tasks: calls.clone(),
             moved: moved.clone(),
             abandon_calls: CancellationToken::new(),
@@ -269,6 +289,7 @@ impl Assembly {
             config_editor,
             welcome,
             user_actions,
+            sign_ins,
         });
         let waiting = Arc::clone(&endpoint);
         let evict_expired = async move { waiting.pending_input.evict_expired().await };
@@ -277,12 +298,15 @@ impl Assembly {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
         let for_editors = routes::editors(Arc::clone(&endpoint));
-        let shims =
-            ShimConnections::new(for_editors.clone(), Arc::clone(&authenticator), moved.clone());
+        let shims = ShimConnections::new(
+            for_editors.clone(),
+            Arc::clone(&authenticator),
+            budgets,
+            moved.clone(),
+        );
         let app = routes::app(&authenticator, for_editors, Arc::clone(&control));
-        let limits = ConnectionLimits { body: MAX_REQUEST_BYTES, ..ConnectionLimits::default() };
         let ending = ConnectionShutdown { stop, moved: moved.clone(), handover_items };
-        let connections = Arc::new(Connections::new(app, limits, ending));
+        let connections = Arc::new(Connections::new(app, ConnectionLimits::default(), ending));
         Ok(Self {
             connections,
             shims,

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::Config;
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::handover::HandoverListener;
-use evermoor_platform::local_socket::LocalListener;
+use evermoor_platform::ipc::handover::HandoverListener;
+use evermoor_platform::ipc::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
@@ -213,9 +213,6 @@ impl Gateway {
             }
         }
         // The other gateway may already have replaced our files.
-        if let Err(error) = self.lock.take_back() {
-            tracing::warn!(%error, "cannot take the lock back");
-        }
         self.assembly.lease.grant();
         while self.assembly.queued_handover_items.try_recv().is_ok() {}
         self.assembly.endpoint.sessions.rewrite();

@@ -22,9 +22,11 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::handover_messages::{
+    HANDOVER_VERSION, PredecessorMessage, SuccessorMessage,
+};
 use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::handover::{
+use evermoor_platform::ipc::handover::{
     HandoverConnection, HandoverListener, HandoverReceiver, HandoverSender,
 };
 
@@ -57,6 +59,8 @@ pub(crate) enum HandoverError {
     HungUp,
     #[error("it took too long")]
     Silent,
+    #[error("a sign-in is being renewed")]
+    Writing,
 }
 
 /// How long each step may take while no connection is accepted.
@@ -126,7 +130,9 @@ impl HandoverRequest {
         let encoded = encoded(&PredecessorMessage::Granted);
         with_timeout(line.sender.send_listener(&encoded, listener, lock)).await?;
         expect_message(&mut line.receiver, &SuccessorMessage::Ready).await?;
-        assembly.lease.release().await;
+        if !assembly.lease.release().await {
+            return Err(HandoverError::Writing);
+        }
         let millis = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let unused = assembly.control.links.unused().into_iter();
         let links = unused.map(|(code, age)| (code, millis(age))).collect();

@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use evermoor_core::lifecycle::handover::{PredecessorMessage, SuccessorMessage};
-use evermoor_platform::handover::{
+use evermoor_core::lifecycle::handover_messages::{PredecessorMessage, SuccessorMessage};
+use evermoor_platform::ipc::handover::{
     HandoverConnection, HandoverPacket, HandoverReceiver, HandoverSender,
 };
 

@@ -4,7 +4,7 @@
 //! The new gateway reads its configuration and keys and connects to its upstreams first, so that
 //! little can fail later. Then it requests the handover, receives the listening socket and the lock,
 //! reports that it is ready, and serves when the old gateway tells it to
-//! (`evermoor_core::lifecycle::handover` defines the messages). If anything fails before that, the
+//! (`evermoor_core::lifecycle::handover_messages` defines the messages). If anything fails before that, the
 //! new gateway exits and the old one continues unchanged.
 //!
 //! The old gateway then finishes its calls. It sends connections as they become idle, and receives
@@ -16,14 +16,16 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};
 
-use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::handover_messages::{
+    HANDOVER_VERSION, PredecessorMessage, SuccessorMessage,
+};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::lifecycle::version;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::PreparedFile;
-use evermoor_platform::handover::{HandoverConnection, HandoverListener, HandoverPacket};
-use evermoor_platform::local_socket::LocalListener;
+use evermoor_platform::ipc::handover::{HandoverConnection, HandoverListener, HandoverPacket};
+use evermoor_platform::ipc::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 
 use crate::VERSION;
@@ -84,10 +86,7 @@ impl RunningGateway {
     }
 
     /// Requests the listener and the lock.
-    pub(crate) async fn ask(
-        &mut self,
-        paths: &Paths,
-    ) -> Result<(TcpListener, InstanceLock), TakeoverError> {
+    pub(crate) async fn ask(&mut self) -> Result<(TcpListener, InstanceLock), TakeoverError> {
         let (version, pid) = (VERSION.to_owned(), std::process::id());
         let (conversation, acknowledges) = (HANDOVER_VERSION, true);
         let ask = SuccessorMessage::Ask { conversation, version, pid, acknowledges };
@@ -103,7 +102,7 @@ impl RunningGateway {
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
-        let place = packet.into_listener(&paths.lock_file());
+        let place = packet.into_listener();
         let usable = |(listener, lock): (std::net::TcpListener, _)| {
             listener.set_nonblocking(true)?;
             Ok((TcpListener::from_std(listener)?, lock))
@@ -193,7 +192,7 @@ pub(crate) async fn move_in(
     announcement: PreparedFile,
     paths: &Paths,
 ) -> Result<TakenOver, ServeError> {
-    let (listener, lock) = running.ask(paths).await.map_err(ServeError::NotTakenOver)?;
+    let (listener, lock) = running.ask().await.map_err(ServeError::NotTakenOver)?;
     let links = running.ready().await.map_err(ServeError::NotTakenOver)?;
     assembly.control.links.inherit(links);
     // From here on the old gateway writes nothing, and its files are complete.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -19,11 +18,13 @@ use evermoor_core::security::session_id::SessionClaims;
 use super::endpoint::McpEndpoint;
 use super::http_message::wire;
 use super::http_message::{check_types, json, json_with, refuse, value};
+use super::request_body::RequestBody;
 use super::session::table::Sessions;
 use super::session::{batch, handler};
 use super::stateless::answer as answer_stateless;
 use crate::editors::Editor;
 use crate::routing::router::View;
+use crate::system::message_parser;
 
 /// Handles one message from an editor.
 pub async fn post(
@@ -31,7 +32,7 @@ pub async fn post(
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
     headers: HeaderMap,
-    body: Bytes,
+    RequestBody(body): RequestBody,
 ) -> HttpResponse {
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
@@ -43,7 +44,7 @@ pub async fn post(
     if body.trim_ascii_start().starts_with(b"[") {
         return batch::answer(&endpoint, view, &editor, &headers, &body).await;
     }
-    let message = match Message::from_editor(&body) {
+    let message = match message_parser::parse_from_editor(&body).await {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };
@@ -60,6 +61,7 @@ pub async fn post(
         Err((status, why)) => return refuse(status, why),
     };
     endpoint.client_seen(&session, wire(&headers), &view);
+    let view = view.with_names(session.names());
     match message {
         Message::Request(request) => handler::answer(&endpoint, view, &session, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {

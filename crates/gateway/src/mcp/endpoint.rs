@@ -26,6 +26,7 @@ use crate::monitoring::activity::Activity;
 use crate::monitoring::clients::{ClientKey, ClientStream, Clients};
 use crate::routing::editor_view::NoView;
 use crate::routing::router::{Router, View};
+use crate::system::budget::Budgets;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
 
@@ -44,6 +45,7 @@ pub struct McpEndpoint {
     pub pending_input: PendingInput,
     pub finished: FinishedTasks,
     pub input_required_tasks: InputRequiredTasks,
+    pub budgets: Budgets,
     /// Calls that continue when their client disconnects.
     pub tasks: TaskTracker,
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
@@ -53,9 +55,6 @@ pub struct McpEndpoint {
     /// The gateway that this one took over from, while it has calls in flight.
     pub predecessor: Predecessor,
 }
-
-/// The largest message an editor may send, in bytes.
-pub const MAX_REQUEST_BYTES: usize = 4 << 20;
 
 impl McpEndpoint {
     /// The view that an editor asks for, if it may see it. Otherwise says why not.

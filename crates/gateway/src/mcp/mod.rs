@@ -22,6 +22,7 @@ pub mod handover_queue;
 mod http_message;
 mod notifications;
 pub mod predecessor_handle;
+pub(crate) mod request_body;
 pub mod session;
 mod stateless;
 pub(crate) mod tasks;

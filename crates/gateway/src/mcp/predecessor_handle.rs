@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use evermoor_core::lifecycle::handover::SuccessorMessage;
+use evermoor_core::lifecycle::handover_messages::SuccessorMessage;
 use evermoor_core::protocol::envelope::Message;
 
 const CAPACITY: usize = 64;

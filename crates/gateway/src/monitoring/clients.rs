@@ -41,10 +41,10 @@ pub enum ClientKey {
 
 impl ClientKey {
     /// The name of a client without a session.
-    pub fn client(self) -> Option<String> {
+    pub fn client(&self) -> Option<&str> {
         match self {
             Self::Session(_) => None,
-            Self::Program { client, .. } => Some(client).filter(|name| !name.is_empty()),
+            Self::Program { client, .. } => Some(client.as_str()).filter(|name| !name.is_empty()),
         }
     }
 }

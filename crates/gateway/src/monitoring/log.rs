@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use evermoor_core::api::LogLine;
-use evermoor_core::security::secret_patterns;
+use evermoor_core::security::redaction::patterns;
 use evermoor_log::{LogLayer, LogWriter};
 
 use crate::system::redaction;
@@ -57,7 +57,7 @@ pub fn start(path: &Path) -> LogLayer<impl Fn(&str) -> String + use<>, impl Fn(L
 
 /// The text of a line without known secrets and without what looks like one.
 fn scrub(text: &str) -> String {
-    secret_patterns::scrub(&redaction::scrub(text)).into_owned()
+    patterns::scrub(&redaction::scrub(text)).into_owned()
 }
 
 impl GatewayLog {

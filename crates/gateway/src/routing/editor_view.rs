@@ -7,13 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use evermoor_core::catalog::ListKind;
-use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::catalog::MergedCatalog;
+use evermoor_core::catalog::naming::{NameStyle, UpstreamName};
 use evermoor_core::catalog::visibility::{Hidden, can_see, editor_heading};
 use evermoor_core::failure::outcome::{Answer, DeliveryStatus, NotSent, UndeliveredCall, subject};
+use evermoor_core::policy::first_list::Outlook;
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
+use evermoor_setup::table::list_habits;
 
 use crate::monitoring::status::Overview;
 use crate::routing::merged_catalogs::EditorCatalog;
@@ -24,11 +28,18 @@ use crate::upstream::notification_log::LoggedNotification;
 pub struct View {
     pub scope: ViewScope,
     editor: Arc<str>,
+    /// What merged names look like to the client.
+    names: NameStyle,
+    /// The name that the client sends, if that is known.
+    client: Option<Arc<str>>,
+    /// Since when the client has been connected.
+    since: Instant,
     overview: watch::Receiver<Overview>,
 }
 
 /// What a URL gives access to.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
 pub enum ViewScope {
     All,
     One(UpstreamHandle),
@@ -52,7 +63,30 @@ pub struct ListFilter {
 
 impl View {
     pub fn new(scope: ViewScope, editor: &str, overview: watch::Receiver<Overview>) -> Self {
-        Self { scope, editor: editor.into(), overview }
+        Self {
+            scope,
+            editor: editor.into(),
+            names: NameStyle::USUAL,
+            client: None,
+            since: Instant::now(),
+            overview,
+        }
+    }
+
+    /// The same view for a client that needs other merged names.
+    pub fn with_names(self, names: NameStyle) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The view of a client that sends this name and has been connected since then.
+    pub fn of_client(self, name: Option<&str>, since: Instant) -> Self {
+        Self { client: name.map(Arc::from), since, ..self }
+    }
+
+    /// How long a list may wait for an upstream that was never connected.
+    pub fn longest_wait(&self, outlook: Outlook) -> Duration {
+        let habits = list_habits(&self.editor, self.client.as_deref());
+        habits.longest_wait(outlook, self.since.elapsed())
     }
 
     /// The same editor's view of one upstream.
@@ -76,6 +110,16 @@ impl View {
     /// What the editor sees now.
     pub fn catalog(&self) -> EditorCatalog {
         self.overview.borrow().editor_catalogs.of_editor(&self.editor).clone()
+    }
+
+    /// The merged catalog under the names that the client uses.
+    pub fn merged(&self) -> Arc<MergedCatalog> {
+        self.catalog().merged(self.names)
+    }
+
+    /// What the client calls an upstream's tool or prompt.
+    pub fn merged_name(&self, upstream: &UpstreamName, original: &str) -> String {
+        self.names.name(upstream, original)
     }
 
     /// Whether the editor may see this upstream.

@@ -7,23 +7,30 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use evermoor_core::api::VisibleCounts;
 use evermoor_core::catalog::list_changes;
 use evermoor_core::catalog::list_changes::{CatalogSnapshot, ListChange, UpstreamCatalog};
-use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::catalog::naming::{NameStyle, UpstreamName};
 use evermoor_core::catalog::visibility::{Visibility, VisibilityRules};
 use evermoor_core::catalog::{Collision, ListKind, MergedCatalog};
 use evermoor_core::config;
 
 use crate::upstream::{KnownCatalog, UpstreamHandle};
 
+/// A merged catalog under the names of one style.
+type StyledCatalog = (NameStyle, Arc<MergedCatalog>);
+
 /// What editors with the same lists see.
 #[derive(Clone)]
 pub struct EditorCatalog {
     /// `None` if they see everything.
     pub rules: Option<Arc<VisibilityRules>>,
-    /// The merged catalog of the upstreams that they see.
-    pub merged: Arc<MergedCatalog>,
+    /// The merged catalog of the upstreams that they see, under the usual names.
+    merged: Arc<MergedCatalog>,
+    /// The same in the other styles that their clients have needed so far.
+    other_styles: Arc<Mutex<Vec<StyledCatalog>>>,
 }
 
 /// What every editor sees.
@@ -63,7 +70,21 @@ impl EditorCatalog {
         let merged = MergedCatalog::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
         let hiding = seen.iter().filter(|(_, seen, _)| matches!(seen, Cow::Owned(_)));
         let merged = hiding.fold(merged, |merged, (name, _, all)| merged.with_unlisted(name, all));
-        Self { rules, merged: Arc::new(merged) }
+        Self { rules, merged: Arc::new(merged), other_styles: Arc::default() }
+    }
+
+    /// The merged catalog of the upstreams that they see.
+    pub fn merged(&self, names: NameStyle) -> Arc<MergedCatalog> {
+        if names == NameStyle::USUAL {
+            return Arc::clone(&self.merged);
+        }
+        let mut others = self.other_styles.lock();
+        let known = others.iter().find(|(style, _)| *style == names).map(|(_, merged)| merged);
+        let merged = known.cloned().unwrap_or_else(|| Arc::new(self.merged.in_style(names)));
+        if known.is_none() {
+            others.push((names, Arc::clone(&merged)));
+        }
+        merged
     }
 }
 
@@ -256,6 +277,8 @@ mod tests {
                 history: crate::history::History::disabled(),
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::system_default(),
+                grants: crate::upstream::Grants::unused(),
+                budgets: Default::default(),
             };
             let start = |upstream: &config::UpstreamConfig| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());

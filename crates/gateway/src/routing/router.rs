@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use evermoor_core::catalog::naming::{UpstreamName, merged_name};
+use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Hidden, asked_for};
 use evermoor_core::catalog::{ItemOrigin, ListKind, list_result};
 use evermoor_core::failure::outcome::Answer;
@@ -34,6 +34,7 @@ pub struct Router {
 }
 
 /// Who answers a request.
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
 pub enum Destination {
     /// The gateway, with this answer.
     Gateway(Answer),
@@ -47,8 +48,10 @@ pub enum ResourceError {
     Unknown(String),
 }
 
-/// How long to wait for the catalog of an upstream that has never connected.
+/// How long a call waits for the catalog of an upstream that has never connected.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the description of such an upstream waits for it. Lists may wait longer.
+const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// What to do about an upstream that is turned off.
 pub const ENABLE_REMEDY: &str = "Remove `enabled = false` from its entry in config.toml.";
 
@@ -111,11 +114,12 @@ impl Router {
     /// The `initialize` or `server/discover` answer for a view.
     pub async fn server_description(&self, view: &View) -> ServerDescription {
         match &view.scope {
-            ViewScope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
+            ViewScope::One(upstream) => match upstream.known(DESCRIPTION_TIMEOUT).await {
                 Some(known) => {
                     ServerDescription::of_upstream(&known.handshake, known.protocol_version())
                 }
-                None => ServerDescription::of_gateway(crate::VERSION, &[]),
+                None => ServerDescription::of_gateway(crate::VERSION, &[])
+                    .with_absent(&absent(std::slice::from_ref(upstream))),
             },
             ViewScope::All => {
                 let upstreams = self.upstreams(view);
@@ -126,6 +130,7 @@ impl Router {
                 let handshakes: Vec<_> =
                     known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
                 ServerDescription::of_gateway(crate::VERSION, &handshakes)
+                    .with_absent(&absent(&upstreams))
             }
         }
     }
@@ -150,7 +155,7 @@ impl Router {
         match &view.scope {
             ViewScope::One(upstream) => match view.refuses(upstream, request, request) {
                 Some(refusal) => Destination::Gateway(refusal),
-                None => one(upstream, request).await,
+                None => one(view, upstream, request).await,
             },
             ViewScope::All => self.route_merged(view, request).await,
         }
@@ -160,7 +165,7 @@ impl Router {
     pub fn owner(&self, view: &View, uri: &str) -> Result<UpstreamHandle, ResourceError> {
         let owner = match &view.scope {
             ViewScope::One(upstream) => Some(upstream.clone()),
-            ViewScope::All => self.by_name(view.catalog().merged.owner(uri)),
+            ViewScope::All => self.by_name(view.merged().owner(uri)),
         };
         let hiding = match owner {
             Some(owner) => match view.hides(&owner, ListKind::Resources, uri) {
@@ -179,8 +184,12 @@ impl Router {
 
     async fn route_merged(&self, view: &View, request: &Request) -> Destination {
         if let Some(list) = ListKind::from_method(&request.method) {
-            self.catalogs_loaded(view).await;
-            return answered(request, list_result(list, view.catalog().merged.list(list)));
+            let upstreams = self.upstreams(view);
+            let waiting =
+                upstreams.iter().map(|one| one.first_known(move |why| view.longest_wait(why)));
+            join_all(waiting).await;
+            self.catalogs_covered().await;
+            return answered(request, list_result(list, view.merged().list(list)));
         }
         let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
         let Some((list, name)) = asked else {
@@ -216,7 +225,7 @@ impl Router {
         list: ListKind,
         name: &str,
     ) -> Option<(UpstreamHandle, Request)> {
-        let merged = view.catalog().merged;
+        let merged = view.merged();
         let renamed = |origin: &ItemOrigin| {
             let named = |params: &Params| params.with("name", &Raw::of(&origin.name));
             let params = request.params.as_ref().map(named);
@@ -250,7 +259,9 @@ impl Router {
                 .filter(|visibility| !visibility.hides_nothing())?;
             let known = upstream.state().known?;
             let shown = |own: &str| match list {
-                ListKind::Tools | ListKind::Prompts => merged_name(upstream.name(), own) == name,
+                ListKind::Tools | ListKind::Prompts => {
+                    view.merged_name(upstream.name(), own) == name
+                }
                 ListKind::Resources | ListKind::Templates => own == name,
             };
             let items = known.catalog.list(list).iter();
@@ -264,11 +275,15 @@ impl Router {
         name.and_then(|name| self.upstream(name.as_str()))
     }
 
-    /// Waits a little for upstreams that have never connected, and for the merged catalog to
-    /// include them, so that an editor's first list is complete.
+    /// Waits a little for upstreams that have never connected.
     async fn catalogs_loaded(&self, view: &View) {
         let upstreams = self.upstreams(view);
         join_all(upstreams.iter().map(|upstream| upstream.known(DISCOVERY_TIMEOUT))).await;
+        self.catalogs_covered().await;
+    }
+
+    /// Waits until the merged catalog includes every known catalog.
+    async fn catalogs_covered(&self) {
         let mut overview = self.overview.clone();
         let covered = overview.wait_for(|overview| {
             self.upstreams.borrow().iter().all(|one| overview.editor_catalogs.covers(one))
@@ -277,16 +292,37 @@ impl Router {
     }
 }
 
-/// Sends a request to its upstream. While that is down, its lists come from the cached catalog.
-async fn one(upstream: &UpstreamHandle, request: &Request) -> Destination {
+/// Sends a request to its upstream. While that is down, its lists come from the cached catalog. If it
+/// was never connected, they are empty.
+async fn one(view: &View, upstream: &UpstreamHandle, request: &Request) -> Destination {
     if let Some(list) = ListKind::from_method(&request.method) {
-        let known = upstream.known(DISCOVERY_TIMEOUT).await;
-        let away = !matches!(upstream.state().link, LinkState::Ready(_));
-        if let Some(known) = known.filter(|_| away) {
-            return answered(request, list_result(list, known.catalog.list(list)));
+        let known = upstream.first_known(|outlook| view.longest_wait(outlook)).await;
+        match (known, upstream.state().link) {
+            (Some(_), LinkState::Ready(_)) => {}
+            (Some(known), _) => {
+                return answered(request, list_result(list, known.catalog.list(list)));
+            }
+            (None, _) => return answered(request, list_result(list, &[])),
         }
     }
     Destination::Upstream(upstream.clone(), request.clone())
+}
+
+/// The upstreams that were never connected: their titles, and why they are away.
+fn absent(upstreams: &[UpstreamHandle]) -> Vec<(&str, String)> {
+    let absent = upstreams.iter().filter_map(|upstream| {
+        let state = upstream.state();
+        if state.known.is_some() {
+            return None;
+        }
+        let why = match state.link {
+            LinkState::Connecting | LinkState::Ready(_) => "It is starting.".to_owned(),
+            LinkState::Paused { .. } => "It is paused.".to_owned(),
+            LinkState::Down { failure, .. } => failure.to_string(),
+        };
+        Some((upstream.config.title.as_str(), why))
+    });
+    absent.collect()
 }
 
 fn answered(request: &Request, result: Raw) -> Destination {

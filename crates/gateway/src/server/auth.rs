@@ -1,4 +1,5 @@
-//! Authentication: checks Host, Origin and token before a body is read.
+//! Authentication: checks Host, Origin and token before a body is read. The rules are in
+//! `core::security::request_access`.
 //!
 //! When an editor's token is revoked, its open streams end. A request in flight still gets its
 //! response: a refusal would wrongly say that it was not executed.
@@ -24,11 +25,12 @@ use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::mcp::header as mcp_header;
 use evermoor_core::security::request_access::{
-    AccessDenied, AccessRequest, GuessLimiter, bearer, check_origin, same_token,
+    AccessDenied, AccessRequest, GuessLimiter, bearer, check_navigation, check_origin, same_token,
 };
 
 use crate::editors::{Editor, Editors};
 use crate::server::listener::ConnectionState;
+use crate::system::budget::Budgets;
 
 /// What requests are checked against.
 pub struct Authenticator {
@@ -37,6 +39,7 @@ pub struct Authenticator {
     pub settings: watch::Receiver<config::GatewayConfig>,
     pub control_token: String,
     pub guesses: Mutex<HashMap<GuessTarget, GuessLimiter>>,
+    pub budgets: Budgets,
 }
 
 /// What a client may be guessing: a token, or a session of an authenticated editor.
@@ -106,6 +109,15 @@ impl Authenticator {
         check_origin(access_request(request), self.port, own_page)?;
         if request.method() == Method::OPTIONS { Err(AccessDenied::Origin) } else { Ok(()) }
     }
+
+    /// Checks Host, and that a browser opens the address as a page.
+    fn check_navigation(&self, request: &Request) -> Result<(), AccessDenied> {
+        let header = |name: &'static str| {
+            request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable"))
+        };
+        let (mode, target) = (header("sec-fetch-mode"), header("sec-fetch-dest"));
+        check_navigation(access_request(request), self.port, mode, target)
+    }
 }
 
 /// Requires an editor's token. Adds the [`Editor`] to the request.
@@ -118,7 +130,11 @@ pub async fn require_editor_token(
     let token = bearer(access_request(&request)).ok();
     match place.and_then(|()| authenticator.editor(token)) {
         Ok(editor) => {
-            mark_authenticated(&request);
+            if let Some(state) = request.extensions().get::<Arc<ConnectionState>>()
+                && !state.set_editor(|| authenticator.budgets.connection(&editor.name))
+            {
+                return refuse(AccessDenied::TooManyConnections);
+            }
             authenticator.answer_as(editor, request, |request| next.run(request)).await
         }
         Err(refusal) => refuse(refusal),
@@ -152,6 +168,18 @@ pub async fn require_own_origin(
     next: Next,
 ) -> Response {
     match authenticator.check_place(&request, true) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refuse(refusal),
+    }
+}
+
+/// Requires that a browser shows the page to a person, for a page to which another site sends it.
+pub async fn require_navigation(
+    State(authenticator): State<Arc<Authenticator>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match authenticator.check_navigation(&request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refuse(refusal),
     }
@@ -211,6 +239,9 @@ fn refuse(refusal: AccessDenied) -> Response {
         AccessDenied::TooManySessions => {
             (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again.")
         }
+        AccessDenied::TooManyConnections => {
+            (StatusCode::TOO_MANY_REQUESTS, "Close connections that are not used.")
+        }
     };
     let what = format!("Refused: {refusal}.");
     let body = api::ErrorBody { error: Failure::new(Code::Forbidden, what, remedy) };
@@ -218,6 +249,7 @@ fn refuse(refusal: AccessDenied) -> Response {
     let more = match refusal {
         AccessDenied::Token => (header::WWW_AUTHENTICATE, "Bearer"),
         AccessDenied::TooManyTokens | AccessDenied::TooManySessions => (header::RETRY_AFTER, "60"),
+        AccessDenied::TooManyConnections => (header::RETRY_AFTER, "5"),
         AccessDenied::NoHost | AccessDenied::Host | AccessDenied::Origin => return response,
     };
     response.headers_mut().insert(more.0, HeaderValue::from_static(more.1));

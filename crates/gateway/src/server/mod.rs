@@ -4,7 +4,7 @@
 //! - [`shim_socket`]: accepts stdio shims on their private socket
 //! - [`auth`]: checks Host, Origin and token; `routes`: the routes for editors
 //! - [`control`]: the control API for the tray, the dashboard and the command line
-//! - [`dashboard`]: the dashboard's files
+//! - [`dashboard`]: the dashboard's files; [`oauth_callback`]: where a sign-in comes back to
 //! - [`doctor`]: checks for common problems
 //! - `bind`: the lock, the port and the runtime file; `serve_error`: why a gateway cannot serve
 //!
@@ -17,6 +17,7 @@ pub mod control;
 pub mod dashboard;
 pub mod doctor;
 pub mod listener;
+pub(crate) mod oauth_callback;
 pub(crate) mod routes;
 pub(crate) mod serve_error;
 pub mod shim_socket;

@@ -8,15 +8,19 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 
+use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
+
 use crate::mcp::dispatch;
-use crate::mcp::endpoint::{MAX_REQUEST_BYTES, McpEndpoint};
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::session::{sse, stream};
 use crate::server::auth;
 use crate::server::auth::Authenticator;
 use crate::server::control;
 use crate::server::control::ControlApi;
 use crate::server::dashboard;
+use crate::server::oauth_callback;
 use crate::system::redaction;
+use crate::upstream::auth::sign_in::CALLBACK;
 
 /// The routes for editors, without authentication.
 pub(crate) fn editors(endpoint: Arc<McpEndpoint>) -> Router {
@@ -48,6 +52,10 @@ pub(crate) fn app(
             auth::require_control_token,
         ))
         .with_state(Arc::clone(&control));
+    let callback = Router::new()
+        .route(CALLBACK, get(oauth_callback::answer))
+        .layer(middleware::from_fn_with_state(Arc::clone(authenticator), auth::require_navigation))
+        .with_state(Arc::clone(&control));
     let pages = control::login()
         .with_state(control)
         .fallback(dashboard::file)
@@ -56,6 +64,7 @@ pub(crate) fn app(
         .route("/healthz", get(|| async { "ok\n" }))
         .merge(editors)
         .merge(tools)
+        .merge(callback)
         .merge(pages)
 }
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use bytes::{Buf as _, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::BodyExt as _;
@@ -31,20 +32,24 @@ use tokio_util::task::TaskTracker;
 use tower::Service as _;
 
 use evermoor_core::protocol::mcp::header as mcp_header;
+use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 use evermoor_core::protocol::shim_frames::{
     Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
 };
-use evermoor_platform::local_socket::{LocalListener, LocalReader, LocalWriter};
+use evermoor_core::security::request_access::AccessDenied;
+use evermoor_platform::ipc::local_socket::{LocalListener, LocalReader, LocalWriter};
 
 use crate::editors::Editor;
-use crate::mcp::endpoint::MAX_REQUEST_BYTES;
+use crate::mcp::request_body::{self, AlreadyCharged};
 use crate::server::auth::Authenticator;
+use crate::system::budget::{Budgets, ConnectionCharge, SMALL};
 
 /// All connections of shims.
 pub struct ShimConnections {
     /// The routes for editors, without authentication.
     routes: Router,
     authenticator: Arc<Authenticator>,
+    budgets: Budgets,
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     moved: CancellationToken,
     connections: TaskTracker,
@@ -60,6 +65,8 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_HEAD: usize = 64 << 10;
 /// How many frames may wait to be written.
 const WRITE_QUEUE: usize = 16;
+/// How many requests of one shim may be open; more are refused.
+const MAX_OPEN: usize = 2048;
 /// The headers of a response that a shim needs.
 const RESPONSE_HEADERS: [HeaderName; 2] =
     [header::CONTENT_TYPE, HeaderName::from_static(mcp_header::SESSION)];
@@ -68,9 +75,10 @@ impl ShimConnections {
     pub fn new(
         routes: Router,
         authenticator: Arc<Authenticator>,
+        budgets: Budgets,
         moved: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self { routes, authenticator, moved, connections: TaskTracker::new() })
+        Arc::new(Self { routes, authenticator, budgets, moved, connections: TaskTracker::new() })
     }
 
     /// Accepts shims forever, or waits forever if there is no socket. Cancel safe.
@@ -133,7 +141,7 @@ impl ShimConnections {
                 () = self.moved.cancelled() => break,
                 () = revoked.cancelled() => break,
                 frame = frames.next() => match frame? {
-                    Some(frame) => connection.receive(frame),
+                    Some(frame) => connection.receive(frame, &self.budgets).await,
                     None => return Ok(()),
                 },
             }
@@ -151,7 +159,11 @@ impl ShimConnections {
         let hello: Hello = serde_json::from_slice(&hello.payload).ok()?;
         let path: Uri = hello.path.parse().ok()?;
         let agent = HeaderValue::from_str(&hello.agent).ok()?;
-        let (kind, payload, editor) = match self.authenticator.editor(Some(&hello.token)) {
+        let admitted = self.authenticator.editor(Some(&hello.token)).and_then(|editor| {
+            let place = self.budgets.connection(&editor.name);
+            Ok((editor, place.ok_or(AccessDenied::TooManyConnections)?))
+        });
+        let (kind, payload, editor) = match admitted {
             Ok(editor) => (FrameKind::Welcome, Vec::new(), Some(editor)),
             Err(refusal) => {
                 let status = Authenticator::refusal(refusal).status().as_u16();
@@ -166,7 +178,10 @@ impl ShimConnections {
             (header::USER_AGENT, agent),
         ]);
         let (routes, authenticator) = (self.routes.clone(), Arc::clone(&self.authenticator));
-        editor.map(|editor| ShimRequests { routes, authenticator, editor, path, headers })
+        editor.map(|(editor, place)| {
+            let place = Arc::new(place);
+            ShimRequests { routes, authenticator, editor, path, headers, _place: place }
+        })
     }
 }
 
@@ -183,7 +198,9 @@ struct ShimConnection {
 }
 
 impl ShimConnection {
-    fn receive(&mut self, frame: Frame) {
+    /// Answers a request in a task of its own. Waits while the editor has no room for it, and reads no
+    /// more frames meanwhile.
+    async fn receive(&mut self, frame: Frame, budgets: &Budgets) {
         let method = match frame.kind {
             FrameKind::Post => Method::POST,
             FrameKind::Get => Method::GET,
@@ -202,10 +219,33 @@ impl ShimConnection {
         self.last = self.last.max(frame.number);
         self.open.retain(|_, call| !call.is_cancelled());
         let call = self.closed.child_token();
-        self.open.insert(frame.number, call.clone());
         let (requests, outgoing) = (self.requests.clone(), self.outgoing.clone());
+        let Frame { kind, number, payload } = frame;
+        let charged = match payload.len() > SMALL {
+            true => request_body::charge(budgets, &requests.editor, payload.len())
+                .await
+                .map(|charge| charge.keep(payload).0),
+            false => Ok(payload),
+        };
+        let refusal = match &charged {
+            Err(full) => Some(request_body::no_room(full)),
+            Ok(_) => (self.open.len() >= MAX_OPEN).then(request_body::too_many),
+        };
+        self.open.insert(number, call.clone());
         self.calls.spawn(async move {
-            let answering = requests.answer(method, frame, outgoing);
+            let answering = async {
+                match (charged, refusal) {
+                    (Ok(payload), None) => {
+                        let frame = Frame { kind, number, payload };
+                        requests.answer(method, frame, outgoing).await;
+                    }
+                    (_, refusal) => {
+                        let refusal = refusal.unwrap_or_else(request_body::too_many);
+                        // A failed send means that the shim is gone.
+                        let _ = respond(number, refusal, &outgoing).await;
+                    }
+                }
+            };
             call.run_until_cancelled(answering).await;
             call.cancel();
         });
@@ -243,6 +283,8 @@ struct ShimRequests {
     editor: Editor,
     path: Uri,
     headers: HeaderMap,
+    /// What the connection takes of its editor's budget.
+    _place: Arc<ConnectionCharge>,
 }
 
 impl ShimRequests {
@@ -258,6 +300,7 @@ impl ShimRequests {
         let mut request = Request::new(Body::from(body));
         (*request.method_mut(), *request.uri_mut()) = (method, self.path);
         *request.headers_mut() = self.headers;
+        request.extensions_mut().insert(AlreadyCharged);
         for (name, value) in &head.headers {
             if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
                 request.headers_mut().insert(name, value);
@@ -269,19 +312,24 @@ impl ShimRequests {
             response
         };
         let response = self.authenticator.answer_as(self.editor, request, run).await;
-        let (head, body) = response.into_parts();
-        let shown = |name: &HeaderName| {
-            let value = head.headers.get(name)?.to_str().ok()?;
-            Some((name.as_str().to_owned(), value.to_owned()))
-        };
-        let headers = RESPONSE_HEADERS.iter().filter_map(shown).collect();
-        let head = MessageHead { status: head.status.as_u16(), headers }.to_bytes();
         // A failed send means that the shim is gone.
-        let _ = send_response(number, head, body, &outgoing).await;
+        let _ = respond(number, response, &outgoing).await;
     }
 }
 
 type Sent = Result<(), mpsc::error::SendError<OutgoingFrame>>;
+
+/// Sends a response with the headers that a shim needs.
+async fn respond(number: u32, response: Response, outgoing: &mpsc::Sender<OutgoingFrame>) -> Sent {
+    let (head, body) = response.into_parts();
+    let shown = |name: &HeaderName| {
+        let value = head.headers.get(name)?.to_str().ok()?;
+        Some((name.as_str().to_owned(), value.to_owned()))
+    };
+    let headers = RESPONSE_HEADERS.iter().filter_map(shown).collect();
+    let head = MessageHead { status: head.status.as_u16(), headers }.to_bytes();
+    send_response(number, head, body, outgoing).await
+}
 
 async fn send_response(
     number: u32,

@@ -3,7 +3,8 @@
 //! - [`clock`]: the wall clock and random numbers, injected for simulations
 //! - [`keys`]: the editors' tokens, the session key and the control token
 //! - [`redaction`]: removes known secrets from everything the gateway writes
-//! - `message_body`: a message as the body of an HTTP request or response
+//! - [`budget`]: how much of what others sent is kept in memory
+//! - `message_body`: a message as the body of an HTTP request or response; `message_parser`: parses one
 //! - `wake`: detects that the machine slept
 //! - `file_watch`: detects that files or folders changed
 //! - `exit`: describes how a process exited
@@ -11,11 +12,13 @@
 //!
 //! Uses no other folder. Every folder except `routing` uses it.
 
+pub mod budget;
 pub mod clock;
 pub(crate) mod exit;
 pub(crate) mod file_watch;
 pub mod keys;
 pub(crate) mod message_body;
+pub(crate) mod message_parser;
 pub mod redaction;
 pub(crate) mod wake;
 pub mod write_lease;

@@ -1,9 +1,10 @@
 //! Removes secrets from everything that this process shows or logs, and makes what others wrote safe
 //! to show.
 //!
-//! Any code can log, so the list of secrets is global to the process; it only grows. Failures are
-//! redacted where they arise; responses of the control API and log lines are redacted again on their
-//! way out. What others wrote is redacted before it is cut, so that no part of a secret remains.
+//! Any code can log, so the list of secrets is global to the process. Only tokens that were replaced
+//! leave it. Failures are redacted where they arise; responses of the control API and log lines are
+//! redacted again on their way out. What others wrote is redacted before it is cut, so that no part
+//! of a secret remains.
 
 use std::borrow::Cow;
 
@@ -18,13 +19,18 @@ use parking_lot::RwLock;
 
 use evermoor_core::failure::Failure;
 use evermoor_core::security::foreign_text;
-use evermoor_core::security::known_secrets::{Redactor, Secret};
+use evermoor_core::security::redaction::known::{Redactor, Secret};
 
 static HIDDEN: RwLock<Redactor> = RwLock::new(Redactor::new());
 
 /// Redacts this value from now on.
 pub fn hide(secret: &Secret) {
     HIDDEN.write().hide(secret);
+}
+
+/// No longer redacts this value, because it can no longer be used.
+pub fn forget(secret: &Secret) {
+    HIDDEN.write().forget(secret);
 }
 
 /// The text without any secret.

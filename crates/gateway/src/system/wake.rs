@@ -1,10 +1,12 @@
-//! Detects that the machine slept.
+//! Publishes that the machine slept and woke; [`WakeDetector`] in the core decides when it did.
 //!
 //! # Theory of operation
 //! Timers stop while a laptop sleeps, and every connection may be dead when it wakes. The operating
 //! system reports sleep and wake where it can. Comparing the wall clock with the monotonic clock
-//! every two seconds detects a sleep in any case. Each sleep counts once; then every supervisor
-//! checks its connection at once.
+//! every two seconds detects a sleep in any case. Each sleep counts once.
+//!
+//! Then `upstream/supervisor/keepalive` checks each connection within two seconds, the supervisor ends a
+//! wait for the next attempt, and `upstream/delivery` ends holds whose time passed during the sleep.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::policy::wake::WakeDetector;
+use evermoor_core::policy::wake_detector::WakeDetector;
 use evermoor_platform::sleep::{self, PowerEvent};
 
 use crate::system::clock::ClockAndRandom;

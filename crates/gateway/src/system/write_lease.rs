@@ -1,11 +1,13 @@
 //! The lease that lets one gateway at a time write the files that outlive it.
 //!
-//! Catalogs, subscriptions and the history are in files. When another gateway takes over, it gets
+//! Catalogs, subscriptions, sign-ins and the history are stored. When another gateway takes over, it gets
 //! the lease: this gateway finishes the write in progress and writes no more.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, RwLock, watch};
+use tokio::time::timeout;
 
 /// The lease of this gateway, which it may or may not hold.
 #[derive(Clone)]
@@ -14,6 +16,8 @@ pub struct WriteLease(Arc<Inner>);
 struct Inner {
     held: watch::Sender<bool>,
     writing: Arc<Mutex<()>>,
+    /// Held for reading during a write that depends on another computer.
+    long_writes: Arc<RwLock<()>>,
 }
 
 /// A write in progress: the lease is not released until this is dropped.
@@ -21,10 +25,22 @@ pub struct WriteGuard {
     _guard: OwnedMutexGuard<()>,
 }
 
+/// A long write in progress.
+pub struct LongWriteGuard {
+    _guard: OwnedRwLockReadGuard<()>,
+}
+
+/// How long a gateway that is taken over waits for a long write. Its successor waits five seconds.
+const LONG_WRITE_PATIENCE: Duration = Duration::from_secs(3);
+
 impl WriteLease {
     /// `held` is `false` while another gateway still has the lease.
     pub fn new(held: bool) -> Self {
-        Self(Arc::new(Inner { held: watch::Sender::new(held), writing: Arc::default() }))
+        Self(Arc::new(Inner {
+            held: watch::Sender::new(held),
+            writing: Arc::default(),
+            long_writes: Arc::default(),
+        }))
     }
 
     pub fn is_held(&self) -> bool {
@@ -43,10 +59,22 @@ impl WriteLease {
         self.0.held.borrow().then_some(WriteGuard { _guard: guard })
     }
 
-    /// Waits for the write in progress, then gives the lease up.
-    pub async fn release(&self) {
+    /// Like [`WriteLease::take`], for a write that depends on another computer. It keeps no other write
+    /// waiting, and it may keep this gateway from giving up the lease.
+    pub async fn take_long(&self) -> Option<LongWriteGuard> {
+        let guard = Arc::clone(&self.0.long_writes).read_owned().await;
+        self.0.held.borrow().then_some(LongWriteGuard { _guard: guard })
+    }
+
+    /// Waits for the writes in progress, then gives the lease up. Returns whether it did: a long write
+    /// may not end in time.
+    pub async fn release(&self) -> bool {
+        let Ok(_none) = timeout(LONG_WRITE_PATIENCE, self.0.long_writes.write()).await else {
+            return false;
+        };
         let _guard = self.0.writing.lock().await;
         self.0.held.send_replace(false);
+        true
     }
 
     /// Makes this gateway the holder.
@@ -73,11 +101,25 @@ mod tests {
         assert!(writing.is_some());
         assert!(lease.release().now_or_never().is_none(), "a write is in progress");
         drop(writing);
-        lease.release().await;
+        assert!(lease.release().await);
         assert!(lease.take().await.is_none());
         assert!(lease.until_held().now_or_never().is_none());
         lease.grant();
         lease.until_held().await;
         assert!(lease.take().await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_write_delays_no_other_write_and_keeps_the_lease() {
+        let lease = WriteLease::new(true);
+        let long = lease.take_long().await;
+        assert!(long.is_some());
+        assert!(lease.take().now_or_never().flatten().is_some());
+        assert!(lease.take_long().now_or_never().flatten().is_some());
+        assert!(!lease.release().await, "the long write does not end");
+        assert!(lease.is_held());
+        drop(long);
+        assert!(lease.release().await);
+        assert!(lease.take_long().await.is_none());
     }
 }

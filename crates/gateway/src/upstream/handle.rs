@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config::{self, Sharing};
-use evermoor_core::failure::Failure;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::policy::first_list::Outlook;
 use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
@@ -29,6 +30,8 @@ use super::{
     UpstreamContext, UpstreamSnapshot,
 };
 use crate::history::CurrentTally;
+use crate::history::recorder::{IncidentRecorder, UpstreamIncidents};
+use crate::system::budget::Budget;
 use crate::system::clock::ClockAndRandom;
 
 /// An upstream, as everyone except its supervisor sees it.
@@ -43,14 +46,20 @@ pub struct UpstreamHandle {
     desired: DesiredStateSender,
     /// Counts how often its application was found reachable again.
     reachable: Arc<watch::Sender<u64>>,
+    /// Whether it was seen to do two things at once.
+    concurrent: Arc<watch::Sender<Option<bool>>>,
     /// How many calls wait for a connection.
     pub(super) held: Arc<watch::Sender<usize>>,
     /// How many bytes those calls occupy.
     pub(super) held_bytes: Arc<AtomicUsize>,
     pub(super) budget: Arc<Mutex<RetryBudget>>,
+    /// How much of what it sent may be kept.
+    buffers: Arc<Budget>,
     pub(super) settings: watch::Receiver<config::GatewayConfig>,
     /// Counts the calls that an outage affects.
     pub(super) current_tally: CurrentTally,
+    /// Its outages, for all its connections.
+    incidents: Arc<UpstreamIncidents>,
     pub(super) clock: ClockAndRandom,
 }
 
@@ -63,6 +72,8 @@ struct NewUpstream<C> {
     connector: C,
     desired: DesiredStateSender,
     reachable: Arc<watch::Sender<u64>>,
+    concurrent: Arc<watch::Sender<Option<bool>>>,
+    incidents: IncidentRecorder,
 }
 
 impl UpstreamHandle {
@@ -81,7 +92,18 @@ impl UpstreamHandle {
         let config = Arc::new(config);
         let desired = DesiredStateSender::new(&config, paused);
         let reachable = Arc::default();
-        let new = NewUpstream { scope, config, known, connector, desired, reachable };
+        let concurrent = seen_concurrent(known.as_ref());
+        let incidents = context.history.of(config.name.as_str());
+        let new = NewUpstream {
+            scope,
+            config,
+            known,
+            connector,
+            desired,
+            reachable,
+            concurrent,
+            incidents,
+        };
         Self { per_client, ..new.spawn(context, stop) }
     }
 
@@ -101,6 +123,8 @@ impl UpstreamHandle {
             connector,
             desired: self.desired.clone(),
             reachable: Arc::clone(&self.reachable),
+            concurrent: Arc::clone(&self.concurrent),
+            incidents: self.incidents.of_editor(),
         };
         new.spawn(context, stop)
     }
@@ -116,7 +140,18 @@ impl UpstreamHandle {
         let (scope, config) = (ConnectionScope::shared(&config.name), Arc::new(config));
         let desired = DesiredStateSender::new(&config, false);
         let reachable = Arc::default();
-        let new = NewUpstream { scope, config, known, connector, desired, reachable };
+        let concurrent = seen_concurrent(known.as_ref());
+        let incidents = context.history.of(config.name.as_str());
+        let new = NewUpstream {
+            scope,
+            config,
+            known,
+            connector,
+            desired,
+            reachable,
+            concurrent,
+            incidents,
+        };
         new.spawn(context, stop)
     }
 
@@ -144,6 +179,28 @@ impl UpstreamHandle {
         });
         let _ = timeout(patience, settled).await;
         self.state().known
+    }
+
+    /// The last known catalog. If there is none yet, waits for the first connection, altogether at most
+    /// as long as `longest` says of the outlook at each moment.
+    pub async fn first_known(
+        &self,
+        longest: impl Fn(Outlook) -> Duration,
+    ) -> Option<Arc<KnownCatalog>> {
+        let (mut state, began) = (self.state.clone(), Instant::now());
+        loop {
+            let outlook = {
+                let now = state.borrow_and_update();
+                if now.known.is_some() {
+                    return now.known.clone();
+                }
+                outlook(&now.link)
+            };
+            let left = longest(outlook).saturating_sub(began.elapsed());
+            if left.is_zero() || !matches!(timeout(left, state.changed()).await, Ok(Ok(()))) {
+                return self.state().known;
+            }
+        }
     }
 
     /// Waits until the first attempt to connect has succeeded or failed.
@@ -211,6 +268,7 @@ impl UpstreamHandle {
     ) -> Self {
         let config = Arc::new(config);
         self.desired.configure(&config, known);
+        self.buffers.set_limit(config.buffer_limit);
         if let Some(per_client) = &self.per_client {
             per_client.configure(&config).await;
         }
@@ -320,8 +378,10 @@ impl UpstreamHandle {
 
 impl<C: Connect> NewUpstream<C> {
     fn spawn(self, context: &UpstreamContext, stop: CancellationToken) -> UpstreamHandle {
-        let Self { scope, config, known, connector, desired, reachable } = self;
+        let Self { scope, config, known, connector, desired, reachable, concurrent, incidents } =
+            self;
         let clock = context.clock.clone();
+        let buffers = context.budgets.upstream(config.name.as_str(), config.buffer_limit);
         let link = match desired.mode() {
             Mode::Pause => LinkState::Paused { since: clock.now() },
             Mode::Run | Mode::StandAside => LinkState::Connecting,
@@ -329,8 +389,8 @@ impl<C: Connect> NewUpstream<C> {
         let snapshot = UpstreamSnapshot { link, known, config: Arc::clone(&config) };
         let (publish, state) = watch::channel(snapshot);
         let held = Arc::new(watch::Sender::new(0));
-        let incidents = context.history.of(config.name.as_str());
-        let current_tally = incidents.current_tally();
+        let shared_incidents = Arc::clone(incidents.incidents());
+        let current_tally = shared_incidents.current_tally();
         let supervisor = Supervisor::new(
             DesiredWatch::new(desired.subscribe(), Arc::clone(&config)),
             connector,
@@ -347,6 +407,7 @@ impl<C: Connect> NewUpstream<C> {
                 wakes: context.wakes.clone(),
                 reachable: reachable.subscribe(),
             },
+            Arc::clone(&concurrent),
             clock.clone(),
             context.tasks.clone(),
         );
@@ -358,14 +419,33 @@ impl<C: Connect> NewUpstream<C> {
             state,
             desired,
             reachable,
+            concurrent,
             held,
             held_bytes: Arc::default(),
             budget: Arc::new(Mutex::new(RetryBudget::new(Instant::now()))),
+            buffers,
             settings: context.settings.clone(),
             current_tally,
+            incidents: shared_incidents,
             clock,
         }
     }
+}
+
+/// Whether waiting for a connection may help.
+fn outlook(link: &LinkState) -> Outlook {
+    match link {
+        LinkState::Connecting | LinkState::Ready(_) => Outlook::Starting,
+        LinkState::Paused { .. } => Outlook::NeedsPerson,
+        LinkState::Down { failure, .. } if failure.code == Code::AuthRequired => {
+            Outlook::NeedsPerson
+        }
+        LinkState::Down { .. } => Outlook::Down,
+    }
+}
+
+fn seen_concurrent(known: Option<&Arc<KnownCatalog>>) -> Arc<watch::Sender<Option<bool>>> {
+    Arc::new(watch::Sender::new(known.and_then(|known| known.concurrent)))
 }
 
 fn connector(
@@ -376,6 +456,7 @@ fn connector(
 ) -> Connector {
     let transport = known.and_then(|known| known.transport);
     let app = context.apps.of(&config.name);
-    let (secrets, tasks) = (context.secrets.clone(), context.tasks.clone());
-    Connector::new(config, app, secrets, transport, tasks, stop.clone())
+    let access = (context.secrets.clone(), context.grants.clone());
+    let buffers = context.budgets.upstream(config.name.as_str(), config.buffer_limit);
+    Connector::new(config, app, access, buffers, transport, context.tasks.clone(), stop.clone())
 }

@@ -11,6 +11,7 @@
 //! - [`desired_state`]: what is wanted of an upstream, and who says so
 //! - [`delivery`]: one call, from its request to exactly one answer
 //! - [`transport`]: Streamable HTTP, HTTP+SSE and stdio, behind one `Connection`
+//! - [`auth`]: signs in to servers that want it, and renews their tokens
 //! - [`per_client`]: connections that one editor has to itself
 //! - [`server_requests`]: sampling, elicitation and other requests that a server sends to an editor
 //! - [`subscriptions`], [`notification_log`]: what editors subscribe to, and what they are sent
@@ -22,6 +23,7 @@
 //! and the types of `monitoring::status`. It does not know the sessions of editors (`mcp`) or
 //! `routing`, which are built on it.
 
+pub(crate) mod auth;
 pub mod catalog_cache;
 pub(crate) mod delivery;
 pub mod demo;
@@ -48,9 +50,11 @@ use evermoor_core::failure::Failure;
 use crate::apps::Apps;
 use crate::config::secrets::Secrets;
 use crate::history::History;
+use crate::system::budget::Budgets;
 use crate::system::clock::ClockAndRandom;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
+pub use auth::Grants;
 pub use handle::UpstreamHandle;
 pub use per_client::scope::{ConnectionScope, ScopeOwner};
 pub use server_requests::{Caller, ServerRequest};
@@ -74,6 +78,9 @@ pub struct UpstreamContext {
     pub apps: Apps,
     /// Resolves the secrets that upstreams refer to.
     pub secrets: Secrets,
+    /// What people permitted Evermoor to do at upstreams.
+    pub grants: Grants,
+    pub budgets: Budgets,
 }
 
 /// The state of an upstream at one moment.

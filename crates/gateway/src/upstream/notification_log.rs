@@ -43,6 +43,8 @@ pub struct EntriesExpired;
 /// How many entries are kept, and how many bytes.
 const MAX_ENTRIES: usize = 512;
 const MAX_BYTES: usize = 1 << 20;
+/// A larger notification is dropped: every stream would have a copy of it.
+const LARGEST: usize = 64 << 10;
 
 impl Default for NotificationLog {
     fn default() -> Self {
@@ -63,11 +65,15 @@ impl NotificationLog {
     }
 
     fn append(&self, scope: ConnectionScope, notification: Notification, audience: Recipients) {
+        if notification.params.as_ref().is_some_and(|params| params.as_bytes().len() > LARGEST) {
+            tracing::debug!(upstream = %scope.upstream, "dropped a notification that is too large");
+            return;
+        }
         let mut entries = self.0.entries.lock();
         let number = *self.0.latest.borrow() + 1;
         entries.push_back(Arc::new(LoggedNotification { number, scope, notification, audience }));
         let mut bytes: usize = entries.iter().map(|entry| entry.size()).sum();
-        while entries.len() > MAX_ENTRIES || (bytes > MAX_BYTES && entries.len() > 1) {
+        while entries.len() > MAX_ENTRIES || bytes > MAX_BYTES {
             bytes -= entries.pop_front().map_or(0, |oldest| oldest.size());
         }
         self.0.latest.send_replace(number);
@@ -150,12 +156,15 @@ mod tests {
     #[test]
     fn the_log_is_bounded_in_bytes() {
         let log = NotificationLog::default();
-        let large = Raw::of(&"x".repeat(MAX_BYTES / 2));
-        for _ in 0..8 {
+        let large = Raw::of(&"x".repeat(LARGEST / 2));
+        for _ in 0..100 {
             log.publish(&scope(), Notification::new("n", Some(large.clone())));
         }
-        assert!(log.0.entries.lock().len() <= 2);
-        assert!(log.after(7).is_ok());
+        assert!(log.0.entries.lock().len() <= 2 * MAX_BYTES / LARGEST);
+        assert!(log.after(99).is_ok());
+        let huge = Raw::of(&"x".repeat(LARGEST));
+        log.publish(&scope(), Notification::new("n", Some(huge)));
+        assert!(log.after(100).unwrap().is_empty(), "it is dropped");
     }
 
     #[test]

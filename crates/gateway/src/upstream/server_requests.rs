@@ -28,9 +28,10 @@ use evermoor_core::protocol::envelope::{
 };
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
+
+use crate::system::budget::AnswerCharge;
 
 /// The editor that makes a call.
 #[derive(Clone)]
@@ -44,6 +45,8 @@ pub struct Caller {
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
     pub delivery_status: Arc<DeliveryStatus>,
+    /// What the answer is charged to.
+    pub answer_charge: AnswerCharge,
 }
 
 /// How far the delivery of a call has come.
@@ -269,22 +272,6 @@ impl ServerRequests {
     }
 }
 
-/// Adds client metadata to a call's parameters for a stateless server, or removes it for one with
-/// sessions.
-pub(super) fn with_client_meta(
-    params: Option<Params>,
-    caller: Option<&Caller>,
-    stateless: Option<&ClientMeta>,
-) -> Option<Params> {
-    match (stateless, caller) {
-        (Some(gateway), None) => Some(gateway.attach(params)),
-        (Some(_), Some(Caller { client_meta: Some(editor), .. })) => Some(editor.attach(params)),
-        (Some(_), Some(Caller { client_meta: None, .. })) => params,
-        (None, Some(Caller { client_meta: None, .. })) => ClientMeta::strip(params),
-        (None, _) => params,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,6 +286,7 @@ mod tests {
                 questions,
                 logs: None,
                 delivery_status: Arc::default(),
+                answer_charge: AnswerCharge::default(),
             },
             asked,
         )

@@ -1,11 +1,10 @@
 //! The lock that allows one gateway at a time.
 //!
-//! The system releases the lock when its holder dies, so it can never be stale. On Unix the lock
-//! belongs to the open file: a process that receives the file ([`crate::handover`]) holds the same
-//! lock, so the lock is never free in between. On Windows it belongs to the process: the old gateway
-//! releases it and the new one takes it.
+//! The system releases the lock when its holder dies, so it can never be stale. It belongs to the open
+//! file: a process that receives the file ([`crate::ipc::handover`]) holds the same lock, so the lock is
+//! never free in between.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -21,50 +20,43 @@ impl InstanceLock {
         if let Some(folder) = path.parent() {
             crate::fs::private::private_folder(folder)?;
         }
-        let file = File::options().write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        Ok(locked(path)?.map(|file| Self { file }))
     }
 
     /// The locked file.
-    #[cfg(unix)]
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// A lock that another process took and passed on.
-    #[cfg(unix)]
     pub(crate) fn from_locked(file: File) -> Self {
         Self { file }
     }
+}
 
-    /// Releases the lock so that another process can take it.
-    #[cfg(windows)]
-    pub(crate) fn release(&self) -> io::Result<()> {
-        use windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION;
-        match self.file.unlock() {
-            // The standard library unlocks until nothing is locked. Windows reports that in a way it
-            // expects, Wine with this error.
-            Err(error) if error.raw_os_error() == Some(ERROR_LOCK_VIOLATION.cast_signed()) => {
-                Ok(())
-            }
-            released => released,
+#[cfg(unix)]
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    use std::fs::TryLockError;
+    let file = File::options().write(true).create(true).truncate(false).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// `LockFileEx` would lock for this process, not for the open file. So nobody else may open it.
+#[cfg(windows)]
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    use std::os::windows::fs::OpenOptionsExt as _;
+    use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
+    let mut options = File::options();
+    match options.write(true).create(true).truncate(false).share_mode(0).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION.cast_signed()) => {
+            Ok(None)
         }
-    }
-
-    /// Takes the lock again after a handover that failed.
-    #[cfg(windows)]
-    pub fn take_back(&self) -> io::Result<()> {
-        Ok(self.file.try_lock()?)
-    }
-
-    /// Takes the lock again after a handover that failed. On Unix it was never released.
-    #[cfg(unix)]
-    pub fn take_back(&self) -> io::Result<()> {
-        Ok(())
+        Err(error) => Err(error),
     }
 }
 

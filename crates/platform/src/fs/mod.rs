@@ -5,11 +5,13 @@
 //! - [`replace`](mod@replace): replaces a file of another program
 //! - [`lock`]: the lock that allows one gateway at a time
 //! - [`disk`]: free space
+//! - `rename`: renames a file over one that another program may have open
 //!
-//! Depends on no other module of this crate.
+//! Depends on [`crate::system`].
 
 pub mod disk;
 pub mod foreign;
 pub mod lock;
 pub mod private;
+mod rename;
 pub mod replace;

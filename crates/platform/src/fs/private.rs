@@ -70,7 +70,7 @@ pub struct PreparedFile {
 impl PreparedFile {
     /// Renames the new file over the old one.
     pub fn put(mut self) -> io::Result<()> {
-        fs::rename(&self.new, &self.path)?;
+        super::rename::rename_over(&self.new, &self.path)?;
         self.pending = false;
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::foreign;
+use super::rename::rename_over;
 
 /// A larger file is not one that a person edits.
 const MAX_SIZE: u64 = 32 << 20;
@@ -71,7 +72,7 @@ pub fn replace(
     if content(path)?.as_deref() != before {
         return Err(ReplaceError::Changed { path: path.to_owned() });
     }
-    fs::rename(&new.path, &target).map_err(failed)?;
+    rename_over(&new.path, &target).map_err(failed)?;
     sync_folder(folder);
     Ok(())
 }

@@ -9,10 +9,12 @@
 //!
 //! # Layout
 //! - `native`: the keychain of this system
+//! - `long_value`: values that are longer than one secret may be
 //! - `session`: whether the keyring of a Linux desktop is unlocked
 //! - `quiet`: keeps macOS from asking the user
 //! - `os_status`: what the status codes of macOS mean
 
+mod long_value;
 mod native;
 mod os_status;
 #[cfg(target_os = "macos")]

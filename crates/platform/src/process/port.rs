@@ -49,30 +49,65 @@ fn port_of(number: u32) -> u16 {
     u16::from_be_bytes([first, second])
 }
 
-/// `/proc/net/tcp`: the inode of the socket that listens (state 0A) on the port.
+/// A socket that listens, as `/proc/net/tcp` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(any(target_os = "linux", test)),
     expect(dead_code, reason = "used on one system, tested on all")
 )]
-fn read_proc_tcp(table: &str, port: u16) -> Option<u64> {
+struct ListeningSocket {
+    inode: u64,
+    user: u32,
+}
+
+/// `/proc/net/tcp`: the socket that listens (state 0A) on the port.
+#[cfg_attr(
+    not(any(target_os = "linux", test)),
+    expect(dead_code, reason = "used on one system, tested on all")
+)]
+fn read_proc_tcp(table: &str, port: u16) -> Option<ListeningSocket> {
     let ends = format!(":{port:04X}");
     table.lines().skip(1).find_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let listens = columns.get(1)?.ends_with(&ends) && columns.get(3) == Some(&"0A");
-        listens.then(|| columns.get(9)?.parse().ok())?
+        if !listens {
+            return None;
+        }
+        Some(ListeningSocket {
+            inode: columns.get(9)?.parse().ok()?,
+            user: columns.get(7)?.parse().ok()?,
+        })
     })
+}
+
+/// `/proc/<pid>/status`: the user whose sockets the process opens, which is the last of the four.
+#[cfg_attr(
+    not(any(target_os = "linux", test)),
+    expect(dead_code, reason = "used on one system, tested on all")
+)]
+fn read_user(status: &str) -> Option<u32> {
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().last()?.parse().ok()
+}
+
+/// `/proc/<pid>/cmdline`: whether this command line runs a gateway.
+#[cfg_attr(
+    not(any(target_os = "linux", test)),
+    expect(dead_code, reason = "used on one system, tested on all")
+)]
+fn serves(command_line: &[u8]) -> bool {
+    command_line.split(|byte| *byte == 0).skip(1).any(|argument| argument == b"serve")
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{PortOwner, read_proc_tcp};
+    use super::{ListeningSocket, PortOwner, read_proc_tcp, read_user, serves};
     use std::fs;
 
     pub(super) fn owner(port: u16) -> Option<PortOwner> {
-        let inode = ["/proc/net/tcp", "/proc/net/tcp6"]
-            .iter()
-            .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))?;
-        let socket = format!("socket:[{inode}]");
+        // The kernel shows the table in parts; a row can be missed if another socket closes in between.
+        let socket = (0..3).find_map(|_| listening(port))?;
+        let link = format!("socket:[{}]", socket.inode);
         let entries = fs::read_dir("/proc").ok()?.flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let mut closed = Vec::new();
@@ -80,20 +115,38 @@ mod linux {
             match fs::read_dir(format!("/proc/{pid}/fd")) {
                 Ok(files) => {
                     let mut targets = files.flatten().flat_map(|file| fs::read_link(file.path()));
-                    if targets.any(|target| target.as_os_str() == socket.as_str()) {
+                    if targets.any(|target| target.as_os_str() == link.as_str()) {
                         return Some(PortOwner { pid, name: name(pid) });
                     }
                 }
                 Err(_) => closed.push(pid),
             }
         }
-        // Another gateway of this user does not show its files either.
-        let gateway = closed.into_iter().find(|pid| name(*pid).as_deref() == Some(PROGRAM))?;
-        Some(PortOwner { pid: gateway, name: Some(PROGRAM.into()) })
+        // A gateway does not show its files, even to its own user. It is named only if no other process
+        // can be meant.
+        let mut gateways = closed.into_iter().filter(|pid| is_gateway_of(*pid, socket.user));
+        let gateway = gateways.next()?;
+        let only = gateways.next().is_none();
+        only.then(|| PortOwner { pid: gateway, name: Some(PROGRAM.into()) })
+    }
+
+    fn listening(port: u16) -> Option<ListeningSocket> {
+        ["/proc/net/tcp", "/proc/net/tcp6"]
+            .iter()
+            .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))
     }
 
     /// The program that protects itself ([`crate::process::protect`]).
     const PROGRAM: &str = "evermoor";
+
+    fn is_gateway_of(pid: u32, user: u32) -> bool {
+        let status = || fs::read_to_string(format!("/proc/{pid}/status")).ok();
+        let command_line = || fs::read(format!("/proc/{pid}/cmdline")).ok();
+        pid != std::process::id()
+            && name(pid).as_deref() == Some(PROGRAM)
+            && status().and_then(|status| read_user(&status)) == Some(user)
+            && command_line().is_some_and(|command_line| serves(&command_line))
+    }
 
     fn name(pid: u32) -> Option<String> {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
@@ -189,8 +242,23 @@ mod tests {
         let output = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
                     0: 0100007F:1CFC 00000000:0000 01 00000000:00000000 00:00000000 00000000  1000        0 11 1\n   \
                     1: 0100007F:1CFC 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 22 1\n";
-        assert_eq!(read_proc_tcp(output, 7420), Some(22));
+        let socket = ListeningSocket { inode: 22, user: 1000 };
+        assert_eq!(read_proc_tcp(output, 7420), Some(socket));
         assert_eq!(read_proc_tcp(output, 7421), None);
+    }
+
+    #[test]
+    fn the_user_of_a_process_is_parsed() {
+        assert_eq!(read_user("Name:\tevermoor\nUid:\t0\t0\t0\t65534\nGid:\t0\n"), Some(65_534));
+        assert_eq!(read_user("Name:\tevermoor\n"), None);
+    }
+
+    #[test]
+    fn a_gateway_is_told_from_a_shim_by_its_command_line() {
+        assert!(serves(b"/opt/evermoor\0serve\0--home\0/home/person\0"));
+        assert!(serves(b"evermoor\0--home\0/home/person\0serve\0"));
+        assert!(!serves(b"evermoor\0connect\0"));
+        assert!(!serves(b"serve\0"));
     }
 
     #[tokio::test]

@@ -53,6 +53,7 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
 
 #[expect(clippy::disallowed_methods, reason = "the rule points to this module")]
 fn without_stdio(program: &OsStr) -> Command {
+    crate::process::descriptors::keep_stdio_from_children();
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command

@@ -5,6 +5,7 @@
 //! moved runs from a random folder that vanishes with the process. Such paths are not written down.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::system::System;
 
@@ -58,26 +59,81 @@ pub struct Relocation {
 }
 
 impl Relocation {
-    /// How to move the application of this program to Applications. `None` if it stays where it is or is
+    /// Where the application of this program can move, the best place first: the folder for everybody,
+    /// then that of the user, who may not be allowed to change the first. Empty if it stays where it is or is
     /// not in a bundle.
-    pub fn of(system: System, program: &Path) -> Option<Self> {
-        transient(system, program)?;
+    pub fn choices(system: System, program: &Path, home: Option<&Path>) -> Vec<Self> {
         let is_bundle = |path: &&Path| path.extension().is_some_and(|ending| ending == "app");
         // The outermost bundle, in case one contains another.
-        let from = program.ancestors().filter(is_bundle).last()?;
-        let to = Path::new("/Applications").join(from.file_name()?);
-        Some(Self { from: from.to_owned(), to })
+        let bundle = program.ancestors().filter(is_bundle).last();
+        let Some((from, name)) = bundle.and_then(|from| Some((from, from.file_name()?))) else {
+            return Vec::new();
+        };
+        if transient(system, program).is_none() {
+            return Vec::new();
+        }
+        let folders = [Some(Path::new("/").to_owned()), home.map(Path::to_owned)];
+        let to = folders.into_iter().flatten().map(|root| root.join("Applications").join(name));
+        to.map(|to| Self { from: from.to_owned(), to }).collect()
     }
 
-    /// Copies the bundle, without the mark of a download, which would make macOS move it away again.
+    /// Copies the bundle beside its new place, without the mark of a download, which would make macOS move
+    /// it away again.
     pub fn copy_command(&self) -> (&'static str, Vec<String>) {
-        let path = |path: &Path| path.to_string_lossy().into_owned();
-        ("ditto", vec!["--noqtn".to_owned(), path(&self.from), path(&self.to)])
+        ("ditto", vec!["--noqtn".to_owned(), text(&self.from), text(&self.beside("new"))])
+    }
+
+    /// Puts the finished copy in its place. A bundle that is there is replaced as a whole: a file that is
+    /// left of it would make the signature invalid, and one that is overwritten can end a running program.
+    pub fn put_in_place(&self) -> io::Result<()> {
+        let (new, old) = (self.beside("new"), self.beside("old"));
+        remove(&old)?;
+        let replaces = match fs::rename(&self.to, &old) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        if let Err(error) = fs::rename(&new, &self.to) {
+            if replaces {
+                fs::rename(&old, &self.to)?;
+            }
+            return Err(error);
+        }
+        // A program that runs from it keeps running. What cannot be removed now is removed the next time.
+        let _ = remove(&old);
+        Ok(())
+    }
+
+    /// Removes what a copy that failed has left.
+    pub fn clean_up(&self) {
+        let _ = remove(&self.beside("new"));
     }
 
     /// Starts the copy, although the original still runs.
     pub fn open_command(&self) -> (&'static str, Vec<String>) {
-        ("open", vec!["-n".to_owned(), self.to.to_string_lossy().into_owned()])
+        ("open", vec!["-n".to_owned(), text(&self.to)])
+    }
+
+    /// Shows the bundle in the Finder, from where the user can move it.
+    pub fn reveal_command(&self) -> (&'static str, Vec<String>) {
+        ("open", vec!["-R".to_owned(), text(&self.from)])
+    }
+
+    /// A hidden path next to the new place, on the same disk.
+    fn beside(&self, what: &str) -> PathBuf {
+        let name = self.to.file_name().unwrap_or_default().to_string_lossy();
+        self.to.with_file_name(format!(".{name}.{what}"))
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -116,26 +172,82 @@ mod tests {
     fn other_systems_have_no_such_places() {
         for system in [System::Linux, System::Windows] {
             assert_eq!(transient(system, Path::new(IMAGE)), None);
-            assert_eq!(Relocation::of(system, Path::new(IMAGE)), None);
+            assert_eq!(Relocation::choices(system, Path::new(IMAGE), None), []);
         }
     }
 
     #[test]
     fn the_whole_bundle_moves_to_applications_without_the_mark_of_a_download() {
-        let relocation = Relocation::of(System::MacOs, Path::new(IMAGE)).unwrap();
-        let (program, args) = relocation.copy_command();
+        let home = Path::new("/Users/a");
+        let choices = Relocation::choices(System::MacOs, Path::new(IMAGE), Some(home));
         // A path that is joined on Windows has a backslash.
         let joined = |args: Vec<String>| args.join(" ").replace('\\', "/");
-        assert_eq!(program, "ditto");
+        let copies: Vec<_> = choices.iter().map(|choice| joined(choice.copy_command().1)).collect();
+        let from = "--noqtn /Volumes/Evermoor/Evermoor.app";
         assert_eq!(
-            joined(args),
-            "--noqtn /Volumes/Evermoor/Evermoor.app /Applications/Evermoor.app"
+            copies,
+            [
+                format!("{from} /Applications/.Evermoor.app.new"),
+                format!("{from} /Users/a/Applications/.Evermoor.app.new"),
+            ]
         );
-        assert_eq!(joined(relocation.open_command().1), "-n /Applications/Evermoor.app");
+        assert_eq!(choices[0].copy_command().0, "ditto");
+        assert_eq!(joined(choices[1].open_command().1), "-n /Users/a/Applications/Evermoor.app");
+        assert_eq!(joined(choices[0].reveal_command().1), "-R /Volumes/Evermoor/Evermoor.app");
     }
 
     #[test]
     fn a_bare_program_is_not_moved() {
-        assert_eq!(Relocation::of(System::MacOs, Path::new("/Volumes/usb/evermoor")), None);
+        let program = Path::new("/Volumes/usb/evermoor");
+        assert_eq!(Relocation::choices(System::MacOs, program, None), []);
+    }
+
+    /// A relocation into a temporary folder whose copy is finished.
+    fn copied() -> (tempfile::TempDir, Relocation) {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("Evermoor.app");
+        let relocation = Relocation { from: folder.path().join("image"), to };
+        write(&relocation.beside("new"), "program", "new");
+        (folder, relocation)
+    }
+
+    fn write(bundle: &Path, name: &str, text: &str) {
+        fs::create_dir_all(bundle).unwrap();
+        fs::write(bundle.join(name), text).unwrap();
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn an_older_application_is_replaced_as_a_whole() {
+        let (folder, relocation) = copied();
+        write(&relocation.to, "program", "old");
+        write(&relocation.to, "file that the new one lacks", "");
+        write(&relocation.beside("old"), "left behind", "by an interrupted run");
+        relocation.put_in_place().unwrap();
+        assert_eq!(fs::read_to_string(relocation.to.join("program")).unwrap(), "new");
+        assert_eq!(names(&relocation.to), ["program"]);
+        assert_eq!(names(folder.path()), ["Evermoor.app"]);
+    }
+
+    #[test]
+    fn the_first_application_is_put_in_place() {
+        let (folder, relocation) = copied();
+        relocation.put_in_place().unwrap();
+        assert_eq!(names(&relocation.to), ["program"]);
+        assert_eq!(names(folder.path()), ["Evermoor.app"]);
+    }
+
+    #[test]
+    fn an_older_application_stays_if_there_is_no_copy() {
+        let (folder, relocation) = copied();
+        write(&relocation.to, "program", "old");
+        relocation.clean_up();
+        assert!(relocation.put_in_place().is_err());
+        assert_eq!(fs::read_to_string(relocation.to.join("program")).unwrap(), "old");
+        assert_eq!(names(folder.path()), ["Evermoor.app"]);
     }
 }

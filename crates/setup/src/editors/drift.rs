@@ -106,8 +106,7 @@ impl UserEditors {
 
 /// Whether a live session belongs to this editor.
 pub fn is_session_of(client: &EditorSpec, session: &LiveSession) -> bool {
-    let named = |name: &String| name.eq_ignore_ascii_case(&session.client);
-    session.editor == client.id || client.speaks_as.iter().any(named)
+    session.editor == client.id || client.is_client(&session.client)
 }
 
 /// Either transport is fine: the user chooses.

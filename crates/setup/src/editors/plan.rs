@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use evermoor_core::security::known_secrets::{Redactor, Secret};
-use evermoor_core::security::secret_patterns;
+use evermoor_core::security::redaction::known::{Redactor, Secret};
+use evermoor_core::security::redaction::patterns;
 
 use crate::editors::location::ConfigLocation;
 use crate::editors::{OpenFile, SetupError, SetupScope, UserEditors, open_at};
@@ -41,6 +41,42 @@ pub struct SetupPlan {
 }
 
 impl UserEditors {
+    /// How an editor reaches the gateway unless the user chooses: as in the entries of Evermoor's
+    /// that it has, else as suits it. A project's file is shared with others and must not contain a
+    /// token, so it uses stdio.
+    pub fn transport(
+        &self,
+        client: &EditorSpec,
+        scope: SetupScope,
+        gateway_entries: &[GatewayEntry],
+    ) -> EditorTransport {
+        match (scope, self.location(client, scope)) {
+            (SetupScope::Project, _) => EditorTransport::Stdio,
+            (SetupScope::User, None) => client.transport,
+            (SetupScope::User, Some(location)) => {
+                self.transport_at(client, &location, gateway_entries)
+            }
+        }
+    }
+
+    /// The same for another location than the editor's usual one.
+    pub fn transport_at(
+        &self,
+        client: &EditorSpec,
+        location: &ConfigLocation,
+        gateway_entries: &[GatewayEntry],
+    ) -> EditorTransport {
+        let there = self.existing_at(client, location).unwrap_or_default();
+        let is_ours = |entry: &&ServerEntry| {
+            gateway_entries.iter().any(|gateway_entry| gateway_entry.name == entry.name)
+        };
+        match there.iter().find(is_ours).map(|entry| &entry.kind) {
+            Some(EntryKind::Stdio { .. }) => EditorTransport::Stdio,
+            Some(EntryKind::Http { .. } | EntryKind::Sse { .. }) => EditorTransport::Http,
+            None => client.transport,
+        }
+    }
+
     /// Works out what setting up an editor changes.
     pub fn plan(
         &self,
@@ -153,7 +189,7 @@ impl SetupPlan {
         let after = String::from_utf8_lossy(&self.after);
         let name = self.location.path.display().to_string();
         let diff = without_token(&text_diff(&name, &before, &after), &access.token);
-        secret_patterns::scrub(&self.secrets.scrub(&diff)).into_owned()
+        patterns::scrub(&self.secrets.scrub(&diff)).into_owned()
     }
 }
 
@@ -177,7 +213,7 @@ fn secrets(client: &EditorSpec, open: &OpenFile) -> Redactor {
                 env.iter().for_each(|(_, value)| hide(value));
                 let named = |pair: &&[String]| {
                     let text = format!("{}={}", pair[0], pair[1]);
-                    pair[0].starts_with('-') && secret_patterns::scrub(&text) != text
+                    pair[0].starts_with('-') && patterns::scrub(&text) != text
                 };
                 args.windows(2).filter(named).for_each(|pair| hide(&pair[1]));
             }
@@ -194,7 +230,7 @@ fn secrets(client: &EditorSpec, open: &OpenFile) -> Redactor {
 
 /// The unified diff of two texts, with this file name and without anything that looks like a secret.
 pub fn unified_diff(name: &str, before: &str, after: &str) -> String {
-    secret_patterns::scrub(&text_diff(name, before, after)).into_owned()
+    patterns::scrub(&text_diff(name, before, after)).into_owned()
 }
 
 fn text_diff(name: &str, before: &str, after: &str) -> String {

@@ -72,11 +72,6 @@ impl GatewayAccess {
     }
 }
 
-/// The transport for an editor unless the user chooses another one.
-pub fn default_transport(client: &EditorSpec) -> EditorTransport {
-    if client.http.is_some() { EditorTransport::Http } else { EditorTransport::Stdio }
-}
-
 /// The entry for an editor.
 pub fn desired_entry(
     client: &EditorSpec,

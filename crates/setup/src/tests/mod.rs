@@ -287,21 +287,17 @@ fn an_editor_is_detected_by_its_file_its_folder_or_its_program() {
 }
 
 #[test]
-fn most_editors_use_http_and_the_others_stdio() {
+fn editors_that_survive_more_over_stdio_use_it() {
     let over = |kind: fn(&EntryKind) -> bool| {
         let entry = |client: &&EditorSpec| {
-            let wanted = desired_entry(
-                client,
-                &GatewayEntry::for_all(),
-                crate::entry::desired::default_transport(client),
-                &access(),
-            );
+            let wanted =
+                desired_entry(client, &GatewayEntry::for_all(), client.transport, &access());
             kind(&ServerEntry::read(client, "x", &wanted).unwrap().kind)
         };
         clients().iter().filter(entry).count()
     };
-    assert_eq!(over(|kind| matches!(kind, EntryKind::Http { .. })), 35);
-    assert_eq!(over(|kind| matches!(kind, EntryKind::Stdio { .. })), 3);
+    assert_eq!(over(|kind| matches!(kind, EntryKind::Http { .. })), 22);
+    assert_eq!(over(|kind| matches!(kind, EntryKind::Stdio { .. })), 16);
     let file = clients().iter().filter(|client| client.file.is_some() && client.command.is_none());
     assert_eq!(
         (file.count(), clients().iter().filter(|client| client.paste.is_some()).count()),

@@ -23,7 +23,7 @@ fn a_connected_upstream_shows_for_how_long_and_its_tools() {
     };
     let github = UpstreamStatus { hidden: 18, ..upstream("GitHub", 30, connected()) };
     assert_snapshot!(head(&serving(vec![pieces, github])), @r"
-    All 2 servers are connected [show #/]
+    Everything is connected [show #/]
     ---
     PiecesOS — Connected >
       (Connected for 3 h · 12 tools)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evermoor_tests::fakes::pieces::{Area, Fault, Pieces};
 use evermoor_tests::gateway::http;
+use evermoor_tests::scene::wait::until;
 use evermoor_tests::{PATIENCE, Scene};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -49,14 +50,9 @@ async fn mcp_hangs_while_health_is_good_until_it_behaves() {
     pieces.tell(Fault::Hang(Area::Calls)).await;
     let call = create("a");
     let mut calling = Box::pin(post(&pieces, None, &call));
-    let seen = async {
-        while pieces.ledger.executions("a") == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
     tokio::select! {
         _ = &mut calling => panic!("it hangs"),
-        seen = timeout(PATIENCE, seen) => seen.expect("the call is executed"),
+        () = until("the call is executed", || pieces.ledger.executions("a") > 0) => {}
     }
     get(&pieces, HEALTH).await;
     pieces.tell(Fault::Behave).await;

@@ -167,7 +167,7 @@ async fn without_a_gateway_the_entry_has_the_configured_address() {
     let upstream = scene.upstream("notes").await;
     scene.configure(&format!("listen = \"{address}\""), &[&upstream]);
     let machine = machine(&scene);
-    let done = machine.set_up(&["codex", "--upstream", "notes"]).await;
+    let done = machine.set_up(&["codex", "--upstream", "notes", "--transport", "http"]).await;
     assert_eq!(
         (&done["outcome"], &done["hint"]),
         (&"connected".into(), &"Start a new Codex session to use it.".into())
@@ -178,6 +178,34 @@ async fn without_a_gateway_the_entry_has_the_configured_address() {
         written.contains(&format!("[mcp_servers.notes]\nurl = \"http://{address}/mcp/notes\"")),
         "{written}"
     );
+}
+
+#[tokio::test]
+async fn an_editor_that_uses_http_needs_something_that_starts_the_gateway_at_login() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    let warned = |output: &std::process::Output| {
+        text(&output.stderr).contains("Nothing starts Evermoor at login")
+    };
+    assert!(warned(&machine.evermoor(&["setup", "cursor"]).await));
+    assert!(!warned(&machine.evermoor(&["setup", "codex"]).await), "its entry starts one");
+    let doctor = text(&machine.evermoor(&["doctor"]).await.stdout);
+    assert!(doctor.contains("✗ Editors after a login"), "{doctor}");
+    machine.evermoor(&["setup", "cursor", "--transport", "stdio"]).await;
+    let doctor = text(&machine.evermoor(&["doctor"]).await.stdout);
+    assert!(!doctor.contains("Editors after a login"), "{doctor}");
+}
+
+#[tokio::test]
+async fn an_existing_entry_keeps_its_transport() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    machine.set_up(&["codex", "--transport", "http"]).await;
+    assert_eq!(machine.set_up(&["codex"]).await["outcome"], "already");
+    let written = std::fs::read_to_string(machine.home.join(".codex/config.toml")).unwrap();
+    assert!(written.contains("/mcp\""), "{written}");
 }
 
 #[tokio::test]

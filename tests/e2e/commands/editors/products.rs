@@ -37,6 +37,7 @@ async fn claude_code_is_connected_through_its_own_program() {
         (&"connected".into(), &true.into()),
         "{done}"
     );
+    assert_eq!(done["check"]["result"], "connects", "{done}");
     let says = claude_says(&machine).await;
     assert!(says.contains("connect") && says.ends_with("Connected"), "{says}");
     assert_eq!(machine.set_up(&["claude-code"]).await["outcome"], "already");
@@ -48,7 +49,7 @@ async fn claude_code_is_connected_through_its_own_program() {
 async fn claude_code_is_connected_through_its_file_where_its_program_is_not_found() {
     let scene = Scene::new();
     let (_upstream, gateway, machine) = stage(&scene).await;
-    let done = machine.set_up(&["claude-code"]).await;
+    let done = machine.set_up(&["claude-code", "--transport", "http"]).await;
     assert_eq!(
         (&done["outcome"], &done["byCommand"]),
         (&"connected".into(), &false.into()),
@@ -62,8 +63,10 @@ async fn claude_code_is_connected_through_its_file_where_its_program_is_not_foun
 async fn the_inspector_calls_a_tool_with_what_was_written_for_two_editors() {
     let scene = Scene::new();
     let (upstream, _gateway, machine) = stage(&scene).await;
-    for (id, nonce) in [("claude-desktop", "over-stdio"), ("copilot-cli", "over-http")] {
-        let done = machine.set_up(&[id]).await;
+    for (id, nonce, transport) in
+        [("claude-desktop", "over-stdio", "stdio"), ("copilot-cli", "over-http", "http")]
+    {
+        let done = machine.set_up(&[id, "--transport", transport]).await;
         let config = done["path"].as_str().unwrap();
         let argument = format!("nonce={nonce}");
         let call = ["--method", "tools/call", "--tool-name", "notes__record", "--tool-arg"];
@@ -81,7 +84,8 @@ async fn codex_lists_what_was_written_for_it() {
     let scene = Scene::new();
     let (_upstream, gateway, machine) = stage(&scene).await;
     machine.write(".codex/config.toml", "# mine\n[projects.\"/tmp\"]\ntrust_level = \"trusted\"\n");
-    assert_eq!(machine.set_up(&["codex"]).await["outcome"], "connected");
+    let done = machine.set_up(&["codex", "--transport", "http"]).await;
+    assert_eq!(done["outcome"], "connected", "{done}");
     let codex = folder()
         .join("node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
     let listed: Value =
@@ -101,7 +105,27 @@ async fn opencode_finds_the_gateway_healthy() {
     let done = machine.set_up(&["opencode"]).await;
     assert!(done["path"].as_str().unwrap().ends_with("opencode.jsonc"), "{done}");
     let opencode = folder().join("node_modules/opencode-linux-x64/bin/opencode");
+    machine.install("opencode", &opencode);
+    assert_eq!(machine.set_up(&["opencode"]).await["check"]["result"], "connects");
     let listed = machine.said(&opencode, &["mcp", "list"]).await;
     assert!(listed.contains("evermoor") && listed.contains("connected"), "{listed}");
     assert!(!listed.contains("failed"), "{listed}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_editor_that_cannot_use_its_entry_is_not_said_to_be_connected_well() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::new();
+    let (_upstream, _gateway, machine) = stage(&scene).await;
+    let script = "#!/bin/sh\necho \"evermoor: Status: ✘ Failed to connect\"\n";
+    let broken = machine.write("claude", script);
+    std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
+    machine.install("claude", &broken);
+    let said = machine.evermoor(&["setup", "claude-code"]).await;
+    let printed = String::from_utf8(said.stdout).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("✗ Claude Code"), "{printed}");
+    assert!(printed.contains("says that it cannot use the entry"), "{printed}");
+    assert!(printed.contains("claude mcp get evermoor"), "{printed}");
 }

@@ -86,7 +86,8 @@ async fn servers_in_project_files_are_imported_and_restored() {
     let [own, vscode, shared] = everything(&machine);
     let file: Value = serde_json::from_str(&own).unwrap();
     let theirs = &file["projects"][other(&scene)]["mcpServers"];
-    assert!(theirs["near"]["url"].as_str().unwrap().ends_with("/mcp/near"), "{own}");
+    let arguments = theirs["near"]["args"].as_array().unwrap();
+    assert!(arguments.starts_with(&[json!("connect"), json!("near")]), "{own}");
     assert_eq!(file["projects"]["/code/none"], json!({ "history": ["hello"] }));
     assert!(vscode.contains("// shared") && vscode.contains("\"connect\""), "{vscode}");
     for file in [&vscode, &shared] {

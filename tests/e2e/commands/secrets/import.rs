@@ -76,7 +76,17 @@ async fn servers_of_editors_become_upstreams_and_everything_can_be_put_back() {
     let (said, _) = person.import(&keyring, &["--dry-run"]).await;
     assert_eq!(names(&said, "adopted"), ["github", "pieces", "plain"], "{said}");
     assert_eq!(names(&said, "skipped"), ["asks"]);
+    assert_eq!(said["pointed"], json!([]));
+    let (said, _) = person.import(&keyring, &["--dry-run", "--point"]).await;
+    let diff = |editor: &str| {
+        let pointed = said["pointed"].as_array().unwrap();
+        let of = pointed.iter().find(|one| one["editor"] == editor).expect("a preview");
+        of["diff"].as_str().unwrap_or_else(|| panic!("{of}")).to_owned()
+    };
+    assert!(diff("Cursor").contains("/mcp/github"), "{said}");
+    assert!(diff("Codex").contains("\"connect\", \"github\""), "{said}");
     assert_eq!(person.files(), before, "nothing was changed");
+    assert!(!done(&home, &keyring, &["tokens"], "").await.contains("cursor"), "no token is made");
     assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
 
     let began = Instant::now();
@@ -89,7 +99,8 @@ async fn servers_of_editors_become_upstreams_and_everything_can_be_put_back() {
     for file in [&cursor, &codex, &config] {
         assert!(!file.contains(TOKEN), "{file}");
     }
-    assert!(cursor.contains("/mcp/github") && codex.contains("/mcp/github"), "{cursor}\n{codex}");
+    assert!(cursor.contains("/mcp/github"), "{cursor}");
+    assert!(codex.contains("[\"connect\", \"github\""), "{codex}");
     assert!(cursor.contains("${input:key}") && cursor.contains("\"theme\": \"dark\""), "{cursor}");
 
     let variables = [("DBUS_SESSION_BUS_ADDRESS", keyring.address())];
@@ -117,7 +128,11 @@ async fn without_a_keychain_a_server_with_a_secret_stays_where_it_is() {
     let keyring = Keyring::absent().await;
     let person = Person::with_servers_at("https://github.example/mcp");
     let before = person.files();
+    let (promised, _) = person.import(&keyring, &["--from", "codex", "--dry-run"]).await;
     let (said, _) = person.import(&keyring, &["--from", "codex"]).await;
+    for list in ["adopted", "skipped"] {
+        assert_eq!(promised[list], said[list], "the dry run promises what is done");
+    }
     assert_eq!(names(&said, "adopted"), ["plain"], "{said}");
     assert_eq!(names(&said, "skipped"), ["hub"]);
     assert!(said["skipped"][0]["why"].as_str().unwrap().contains("no keychain"), "{said}");

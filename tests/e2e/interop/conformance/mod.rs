@@ -2,7 +2,7 @@
 //! nothing. `npm run conformance` prints the same comparison.
 //!
 //! - [`client`]: the gateway as a client of the suite
-//! - [`lost`]: the accepted losses
+//! - [`known_losses`]: the accepted losses
 
 mod client;
 mod known_losses;

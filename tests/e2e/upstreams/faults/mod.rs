@@ -2,12 +2,14 @@
 //!
 //! - [`connections`], [`half_open`]: the network
 //! - [`signals`]: killed and frozen processes
+//! - [`hanging`]: servers that never answer, or only late
 //! - [`handshakes`], [`sessions`], [`statuses`], [`replies`]: servers that answer wrongly
 //! - [`many_calls`]: too many calls
 
 mod connections;
 mod half_open;
 mod handshakes;
+mod hanging;
 mod many_calls;
 mod replies;
 mod sessions;

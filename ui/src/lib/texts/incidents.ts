@@ -1,14 +1,13 @@
 // The incidents page's texts.
 
 import { count, duration } from '../view/format'
+import type { Headline } from '../view/headline'
 import type { AffectedCalls, Resolution, Incident } from '../types'
 
 export const about = 'Every outage of a server: what Evermoor saw, what it did and what caused it.'
-export const sentence = (all: Incident[]) => {
-  const open = all.filter(({ end }) => !end)
-  const [first] = open
-  if (first && open.length === 1) return `${first.title} has a problem right now`
-  if (open.length) return `${open.length} servers have a problem right now`
+/** The overview's headline if something is wrong: the two pages must not disagree. */
+export const sentence = (all: Incident[], { shape, sentence }: Headline) => {
+  if (shape !== 'healthy') return sentence
   return all.length ? 'Nothing is wrong right now' : 'Nothing has gone wrong yet'
 }
 export const none =

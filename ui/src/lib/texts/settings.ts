@@ -8,7 +8,7 @@ export const about = 'Every change is saved to config.toml at once. Comments and
 export const theFile = 'the path of the file'
 
 export const application = 'This application'
-export const login = 'Start at login'
+export const login = 'Launch at login'
 export const loginAbout = 'Evermoor starts hidden, in the tray.'
 export const update = 'Updates'
 export const updateOf = ({ kind, version, reason }: UpdateState) => {

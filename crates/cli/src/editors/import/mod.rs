@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::editors::import::{Import, ImportJournal, chosen, every, redirect, undo};
 use evermoor_gateway::editors::setup::check_location;
-use evermoor_platform::keychain::{Keychain, Prompting};
+use evermoor_platform::keychain::{Keychain, KeychainError, Prompting};
 use evermoor_setup::{UserEditors, client};
 
 use crate::args::ImportArgs;
@@ -43,11 +43,22 @@ fn import(
     };
     let keychain = Keychain::system_default(Prompting::Allowed);
     // If the keychain cannot be read, this only matters when the import has secrets to store.
-    let kept = run_async(keychain.list()).ok().and_then(Result::ok).unwrap_or_default();
-    let mut import = Import::of(&instance.paths, desk, &editors, true, kept)?;
+    let kept = run_async(keychain.list()).unwrap_or(Ok(Vec::new()));
+    let names = kept.clone().unwrap_or_default();
+    let mut import = Import::of(&instance.paths, desk, &editors, true, names)?;
     if args.dry_run {
+        if let Err(error @ KeychainError::Unavailable(_)) = &kept {
+            import.skip_secrets(error);
+        }
+        let pointed = match args.point {
+            true => {
+                let access = EditorAccess::find(instance)?;
+                redirect::preview(desk, &import.plan, false, |client| access.of(client))
+            }
+            false => Vec::new(),
+        };
         let (before, after) = import.config()?;
-        show::dry_run(&import.plan, before, &after, json);
+        show::dry_run(&import.plan, before, &after, &pointed, json);
         return Ok(Exit::Ok);
     }
     if args.point {

@@ -1,24 +1,37 @@
 //! Prints the result of an import.
 
 use evermoor_core::import::{EntryOrigin, ImportPlan, ImportedServer, SkippedServer};
-use evermoor_gateway::editors::import::redirect::RedirectReport;
+use evermoor_gateway::editors::import::redirect::{RedirectPreview, RedirectReport};
 use evermoor_setup::editors::plan::unified_diff;
 use serde_json::{Value, json};
 
 use crate::terminal::{self, Palette};
 
-/// Prints what would change, with a diff of the configuration.
-pub(super) fn dry_run(plan: &ImportPlan, before: &str, after: &str, as_json: bool) {
+/// Prints what would change, with diffs of the configuration and of the editors' files.
+pub(super) fn dry_run(
+    plan: &ImportPlan,
+    before: &str,
+    after: &str,
+    pointed: &[RedirectPreview],
+    as_json: bool,
+) {
     let diff = unified_diff("config.toml", before, after);
     if as_json {
         let mut data = data(plan, &[]);
         data["dryRun"] = true.into();
         data["diff"] = diff.into();
+        data["pointed"] = pointed.iter().map(preview).collect();
         return terminal::print_json(data);
     }
     rows(plan, "Would be imported");
-    if !diff.is_empty() {
-        terminal::print(&format_args!("\n{}", terminal::painted(&diff)));
+    let diffs = pointed.iter().filter_map(|one| one.diff.as_deref().ok());
+    for diff in std::iter::once(diff.as_str()).chain(diffs).filter(|diff| !diff.is_empty()) {
+        terminal::print(&format_args!("\n{}", terminal::painted(diff)));
+    }
+    for RedirectPreview { title, diff, .. } in pointed {
+        if let Err(trouble) = diff {
+            terminal::print_note(&format_args!("{title} would stay as it is: {trouble}."));
+        }
     }
     terminal::print_note(&"Nothing was changed.");
 }
@@ -105,6 +118,16 @@ fn row(adopted: &ImportedServer) -> Vec<String> {
         (Some(_), secrets) => format!("moved to the keychain: {}", secrets.join(", ")),
     };
     vec![adopted.name.clone(), format!("from {}", from.join(", ")), note]
+}
+
+fn preview(one: &RedirectPreview) -> Value {
+    let trouble = one.diff.as_ref().err().map(|refused| format!("{refused}."));
+    json!({
+        "editor": one.title,
+        "path": one.path,
+        "diff": one.diff.as_deref().ok(),
+        "trouble": trouble,
+    })
 }
 
 /// An editor's entry, with the folder of its project.

@@ -46,6 +46,14 @@ impl EditorAccess {
         Ok(Self { instance: instance.clone(), origin, program, tokens })
     }
 
+    pub(super) fn paths(&self) -> &Paths {
+        &self.instance.paths
+    }
+
+    pub(super) fn gateway_runs(&self) -> bool {
+        ControlClient::find(&self.instance.paths).is_some()
+    }
+
     /// With the editor's token or a placeholder. Creates no token.
     pub(crate) fn of(&self, client: &EditorSpec) -> GatewayAccess {
         let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));

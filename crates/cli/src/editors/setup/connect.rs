@@ -2,11 +2,12 @@
 
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_gateway::editors::setup::{check_location, setup_failure};
+use evermoor_gateway::editors::setup::{ask, check_location, setup_failure};
 use evermoor_setup::editors::command::EditorCommand;
-use evermoor_setup::entry::desired::{default_transport, desired_entry, install_link, snippet};
+use evermoor_setup::entry::desired::{desired_entry, install_link, snippet};
+use evermoor_setup::table::self_check::SelfCheckResult;
 use evermoor_setup::{
-    DesiredEntries, EditorSpec, EditorTransport, EntryKind, GatewayAccess, GatewayEntry, SetupPlan,
+    DesiredEntries, EditorSpec, EditorTransport, GatewayAccess, GatewayEntry, SetupPlan,
     SetupScope, UserEditors,
 };
 
@@ -26,6 +27,17 @@ pub(crate) struct EditorOutcome {
     pub(crate) client: &'static EditorSpec,
     pub(crate) path: Option<String>,
     pub(crate) what: OutcomeKind,
+    /// What the editor says about its entries, if it was asked.
+    pub(crate) says: Option<EditorAnswer>,
+    /// It reaches the gateway over HTTP.
+    pub(crate) over_http: bool,
+}
+
+/// What an editor says about an entry.
+pub(crate) struct EditorAnswer {
+    /// The command that asks it.
+    pub(crate) command: String,
+    pub(crate) result: SelfCheckResult,
 }
 
 pub(crate) enum OutcomeKind {
@@ -53,6 +65,17 @@ pub(crate) enum OutcomeKind {
     },
 }
 
+impl EditorOutcome {
+    pub(super) fn of(client: &'static EditorSpec, path: Option<String>, what: OutcomeKind) -> Self {
+        Self { client, path, what, says: None, over_http: false }
+    }
+
+    /// The editor says that it cannot use what it was given.
+    pub(super) fn is_unusable(&self) -> bool {
+        self.says.as_ref().is_some_and(|says| says.result == SelfCheckResult::Fails)
+    }
+}
+
 impl SetupRun<'_> {
     pub(super) fn on(&self, client: &'static EditorSpec) -> EditorOutcome {
         let what = match self.args {
@@ -71,7 +94,37 @@ impl SetupRun<'_> {
         let path =
             self.user_editors.path(client, self.scope()).map(|path| path.display().to_string());
         let what = what.unwrap_or_else(|why| self.failed(client, why));
-        EditorOutcome { client, path, what }
+        let says = self.ask(client, &what);
+        let connected = matches!(what, OutcomeKind::Connected { .. } | OutcomeKind::Already);
+        let over_http = connected && self.transport(client) == EditorTransport::Http;
+        EditorOutcome { client, path, what, says, over_http }
+    }
+
+    /// Asks an editor that was connected whether it can use its entries. Without a gateway, it could
+    /// not.
+    fn ask(&self, client: &EditorSpec, what: &OutcomeKind) -> Option<EditorAnswer> {
+        let connected = matches!(what, OutcomeKind::Connected { .. } | OutcomeKind::Already);
+        if !connected || self.scope() != SetupScope::User || !self.access.gateway_runs() {
+            return None;
+        }
+        let check = client.check.as_ref()?;
+        let programs = client.programs.iter();
+        let (name, program) = programs
+            .filter_map(|name| Some((name, self.user_editors.folders.program(name)?)))
+            .next()?;
+        let answers = self.gateway_entries().into_iter().map(|entry| {
+            let asking = ask(self.access.paths(), &program, check, &entry.name);
+            let command = format!("{name} {}", check.arguments(&entry.name).join(" "));
+            let result = run_async(asking).unwrap_or(SelfCheckResult::Unclear);
+            EditorAnswer { command, result }
+        });
+        // The worst answer counts.
+        answers.max_by_key(|answer| match answer.result {
+            SelfCheckResult::Connects => 0,
+            SelfCheckResult::Reads => 1,
+            SelfCheckResult::Unclear => 2,
+            SelfCheckResult::Fails => 3,
+        })
     }
 
     fn scope(&self) -> SetupScope {
@@ -87,22 +140,10 @@ impl SetupRun<'_> {
         }
     }
 
-    /// The transport that the user chose, else that of the existing entry, else what suits the
-    /// editor. A project's configuration is shared with others, so it uses stdio and gets no token.
+    /// The transport that the user chose, else what suits the editor.
     fn transport(&self, client: &EditorSpec) -> EditorTransport {
-        if let Some(transport) = self.args.transport {
-            return transport.into();
-        }
-        let entries = self.user_editors.existing(client, self.scope()).unwrap_or_default();
-        let gateway_entries = self.gateway_entries();
-        let ours = entries.iter().find(|entry| {
-            gateway_entries.iter().any(|gateway_entry| gateway_entry.name == entry.name)
-        });
-        let over_stdio = ours.is_some_and(|entry| matches!(entry.kind, EntryKind::Stdio { .. }));
-        match self.scope() {
-            SetupScope::User if !over_stdio => default_transport(client),
-            SetupScope::User | SetupScope::Project => EditorTransport::Stdio,
-        }
+        let usual = || self.user_editors.transport(client, self.scope(), &self.gateway_entries());
+        self.args.transport.map_or_else(usual, EditorTransport::from)
     }
 
     fn plan(
@@ -191,8 +232,7 @@ impl SetupRun<'_> {
     }
 
     fn snippet(&self, client: &EditorSpec, gate: &GatewayAccess) -> String {
-        let transport =
-            self.args.transport.map_or_else(|| default_transport(client), EditorTransport::from);
+        let transport = self.args.transport.map_or(client.transport, EditorTransport::from);
         let entries: Vec<_> = self
             .gateway_entries()
             .into_iter()

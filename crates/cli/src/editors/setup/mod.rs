@@ -12,10 +12,12 @@ mod undo;
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::Failure;
 use evermoor_gateway::config::file;
+use evermoor_gateway::server::doctor;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors, client, clients, did_you_mean};
 
 use crate::exit::Exit;
 use crate::instance::Instance;
+use crate::runtime::run_async;
 use crate::servers::lookup;
 use crate::terminal;
 
@@ -69,12 +71,18 @@ fn check_upstreams(instance: &Instance, wanted: &[String]) -> Result<(), Failure
 }
 
 fn ended(done: &[connect::EditorOutcome], args: &SetupArgs, json: bool) -> Exit {
-    report::show(done, args, json);
-    if done.iter().any(|done| matches!(done.what, connect::OutcomeKind::Failed { .. })) {
-        Exit::Failure
-    } else {
-        Exit::Ok
+    let over_http = done.iter().any(|done| done.over_http);
+    report::show(done, args, over_http && !starts_at_login(), json);
+    let failed = |done: &EditorOutcome| matches!(done.what, OutcomeKind::Failed { .. });
+    match done.iter().any(|done| failed(done) || done.is_unusable()) {
+        true => Exit::Failure,
+        false => Exit::Ok,
     }
+}
+
+/// Whether the system starts the gateway at login, as a service or with the tray.
+fn starts_at_login() -> bool {
+    run_async(doctor::starts_at_login()).unwrap_or(true)
 }
 
 /// The editors that the user means.

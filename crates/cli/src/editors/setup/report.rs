@@ -1,12 +1,13 @@
 //! Prints the results of `evermoor setup`.
 
 use evermoor_core::api::SetupState;
+use evermoor_setup::table::self_check::SelfCheckResult;
 use evermoor_setup::{EditorSpec, SetupScope, UserEditors};
 use serde_json::{Value, json};
 
 use super::access::EditorAccess;
 use super::args::SetupArgs;
-use super::connect::{EditorOutcome, OutcomeKind};
+use super::connect::{EditorAnswer, EditorOutcome, OutcomeKind};
 use crate::terminal::{self, Palette};
 
 /// Lists the installed editors and their state.
@@ -61,11 +62,16 @@ fn state_text(state: SetupState) -> &'static str {
     }
 }
 
-/// Prints the outcome for each editor.
-pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, as_json: bool) {
+/// What to do if an editor uses HTTP and nothing starts the gateway.
+const NOT_AT_LOGIN: &str = "Nothing starts Evermoor at login, and an editor that uses HTTP cannot start it. \
+    Run `evermoor service install`, turn on launch at login in the tray, or connect the editor with `--transport stdio`.";
+
+/// Prints the outcome for each editor. With `needs_login`, one uses HTTP and nothing starts the gateway.
+pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, needs_login: bool, as_json: bool) {
     if as_json {
         let editors: Vec<Value> = done.iter().map(data).collect();
-        return terminal::print(&json!({ "schema": 1, "editors": editors }));
+        let data = json!({ "schema": 1, "editors": editors, "needsLaunchAtLogin": needs_login });
+        return terminal::print(&data);
     }
     if done.is_empty() {
         let nothing = if args.undo {
@@ -76,6 +82,9 @@ pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, as_json: bool) {
         return terminal::print_note(&nothing);
     }
     done.iter().for_each(print_outcome);
+    if needs_login {
+        terminal::print_note(&NOT_AT_LOGIN);
+    }
 }
 
 fn print_outcome(done: &EditorOutcome) {
@@ -83,18 +92,28 @@ fn print_outcome(done: &EditorOutcome) {
     let (good, strong) = (colours.good, colours.strong);
     let (title, path) = (&done.client.title, done.path.as_deref().unwrap_or_default());
     let hint = &done.client.notices;
-    let tick = format!("{good}✓{good:#}");
+    let bad = colours.bad;
+    let tick = match done.is_unusable() {
+        true => format!("{bad}✗{bad:#}"),
+        false => format!("{good}✓{good:#}"),
+    };
     let under = |text: &str| terminal::indented(text, 2, terminal::width());
     match &done.what {
         OutcomeKind::Connected { by_command, .. } => {
             let by = if *by_command { "with its own command" } else { path };
             let sentence = format!("{title} is connected.");
             terminal::print(&terminal::about(&tick, &sentence, by));
+            if let Some(says) = says(done) {
+                terminal::print(&under(&says));
+            }
             terminal::print(&under(hint));
         }
         OutcomeKind::Already => {
             let sentence = format!("{title} is already connected.");
             terminal::print(&terminal::about(&tick, &sentence, path));
+            if let Some(says) = says(done) {
+                terminal::print(&under(&says));
+            }
         }
         OutcomeKind::Would(diff) => {
             let diff = terminal::painted(diff);
@@ -139,6 +158,22 @@ fn print_outcome(done: &EditorOutcome) {
     }
 }
 
+/// What the editor says about its entry.
+fn says(done: &EditorOutcome) -> Option<String> {
+    let EditorAnswer { command, result } = done.says.as_ref()?;
+    let title = &done.client.title;
+    Some(match result {
+        SelfCheckResult::Connects => format!("{title} says that it can connect."),
+        SelfCheckResult::Reads => format!("{title} says that it has the entry."),
+        SelfCheckResult::Fails => {
+            format!("{title} says that it cannot use the entry. To see why, run `{command}`.")
+        }
+        SelfCheckResult::Unclear => {
+            format!("{title} did not say whether it can use the entry. To ask it, run `{command}`.")
+        }
+    })
+}
+
 fn data(done: &EditorOutcome) -> Value {
     let mut data = json!({ "id": done.client.id, "title": done.client.title, "path": done.path, "hint": done.client.notices });
     let more = match &done.what {
@@ -159,6 +194,15 @@ fn data(done: &EditorOutcome) -> Value {
     };
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);
+    }
+    if let Some(EditorAnswer { command, result }) = &done.says {
+        let result = match result {
+            SelfCheckResult::Connects => "connects",
+            SelfCheckResult::Reads => "reads",
+            SelfCheckResult::Fails => "fails",
+            SelfCheckResult::Unclear => "unclear",
+        };
+        data["check"] = json!({ "command": command, "result": result });
     }
     data
 }

@@ -33,7 +33,7 @@ pub(super) fn editor(
         }
     };
     match locations.as_slice() {
-        [] => vec![EditorOutcome { client, path: None, what: OutcomeKind::NothingToUndo }],
+        [] => vec![EditorOutcome::of(client, None, OutcomeKind::NothingToUndo)],
         locations => {
             locations.iter().map(|location| at(user_editors, paths, client, location)).collect()
         }
@@ -51,7 +51,7 @@ fn at(
         Ok(false) => OutcomeKind::NothingToUndo,
         Err(why) => OutcomeKind::Failed { why, snippet: None, link: None },
     };
-    EditorOutcome { client, path: Some(location.path.display().to_string()), what }
+    EditorOutcome::of(client, Some(location.path.display().to_string()), what)
 }
 
 /// Returns whether there was anything to undo.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::api::{Check, DetectedEditor, SetupState};
+use evermoor_core::api::{Check, DetectedEditor, EditorServerEntry, SetupState};
+use evermoor_gateway::server::doctor::starts_at_login;
 
 use crate::editors::setup;
 use crate::instance::Instance;
@@ -12,12 +13,27 @@ use crate::instance::Instance;
 /// How long reading the editors' files may take.
 const READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Every editor that is on this machine.
+/// Every editor that is on this machine, and whether those that use HTTP have a gateway after a login.
 pub(super) async fn all(instance: &Instance) -> Vec<Check> {
     let instance = instance.clone();
     let looking = tokio::task::spawn_blocking(move || setup::found(&instance));
     let found = timeout(READ_TIMEOUT, looking).await.ok().and_then(Result::ok).unwrap_or_default();
-    found.iter().filter_map(check).collect()
+    let mut checks: Vec<Check> = found.iter().filter_map(check).collect();
+    if let Some(title) = found.iter().find(|editor| uses_http(editor)).map(|editor| &editor.title)
+        && let Ok(false) = timeout(READ_TIMEOUT, starts_at_login()).await
+    {
+        let detail = format!(
+            "{title} uses HTTP, which cannot start Evermoor, and nothing starts it at login."
+        );
+        let remedy = "Run `evermoor service install`, or turn on launch at login in the tray.";
+        checks.push(Check::bad("editors.login", "Editors after a login", detail, remedy));
+    }
+    checks
+}
+
+fn uses_http(editor: &DetectedEditor) -> bool {
+    let over_http = |entry: &EditorServerEntry| entry.ours && entry.kind == "http";
+    editor.state == SetupState::Connected && editor.entries.iter().any(over_http)
 }
 
 /// The check of an editor; none if it is not installed.

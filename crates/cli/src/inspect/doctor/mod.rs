@@ -67,20 +67,16 @@ pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
 pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
     let Some(control) = ControlClient::find(&instance.paths) else {
         let mut checks = vec![without_gateway::no_gateway()];
-        let (machine, tray, editors) = tokio::join!(
-            doctor::machine(&instance.paths),
-            without_gateway::tray(),
-            editors::all(instance)
-        );
+        let (machine, editors) =
+            tokio::join!(doctor::machine(&instance.paths), editors::all(instance));
         checks.extend(machine);
-        checks.extend([without_gateway::program(), tray]);
+        checks.extend([without_gateway::program(), without_gateway::tray(instance)]);
         checks.extend(editors);
         return checks;
     };
-    let (inside, endpoint, tray, editors) = tokio::join!(
+    let (inside, endpoint, editors) = tokio::join!(
         timeout(GATEWAY_TIMEOUT, control.doctor()),
         without_gateway::endpoint(&control, &instance.paths),
-        without_gateway::tray(),
         editors::all(instance),
     );
     let mut checks = match inside {
@@ -97,6 +93,7 @@ pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
     without_gateway::ask_each(&control, &instance.paths, &mut checks).await;
     let at = checks.iter().position(|check| check.id.starts_with("upstream."));
     let at = at.unwrap_or(checks.len());
+    let tray = without_gateway::tray(instance);
     checks.splice(at..at, [without_gateway::program(), tray]);
     checks.extend(editors);
     checks

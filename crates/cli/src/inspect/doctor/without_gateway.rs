@@ -15,7 +15,8 @@ use evermoor_core::lifecycle::version::is_older;
 use evermoor_core::protocol::mcp::method;
 use evermoor_gateway::VERSION;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::process::info;
+
+use crate::instance::Instance;
 
 /// How long an answer may take. Editors do not wait much longer.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -162,16 +163,12 @@ fn check_program(this: &Path, found: Option<PathBuf>) -> Check {
     }
 }
 
-/// Whether the tray is running.
-pub(super) async fn tray() -> Check {
+/// Whether the tray of this instance is running.
+pub(super) fn tray(instance: &Instance) -> Check {
     let (id, title) = ("tray", "Tray");
-    let looking = info::find_by_name(|name| name.starts_with("evermoor-tray"));
-    match timeout(REPLY_TIMEOUT, looking).await {
-        Ok(found) => match found.first() {
-            Some(tray) => Check::good(id, title, format!("Running (process {}).", tray.pid)),
-            None => Check::skipped(id, title, "Not running. The gateway does not need it."),
-        },
-        Err(_) => Check::skipped(id, title, "The system did not list its processes in time."),
+    match instance.tray() {
+        Some(tray) => Check::good(id, title, format!("Running (process {}).", tray.pid)),
+        None => Check::skipped(id, title, "Not running. The gateway does not need it."),
     }
 }
 

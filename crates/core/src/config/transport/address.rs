@@ -5,7 +5,7 @@
 
 use url::Url;
 
-use crate::security::known_secrets::percent_encode;
+use crate::security::redaction::known::percent_encode;
 use crate::security::secret_ref;
 use crate::security::secret_ref::{SecretRef, Template};
 

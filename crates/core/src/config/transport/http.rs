@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use url::Url;
 
+use super::address::UpstreamUrl;
+use super::oauth::OAuthOptions;
 use crate::config::ConfigError;
 use crate::config::tables::{Files, UpstreamTable, line};
 use crate::security::secret_ref::Template;
@@ -22,6 +24,9 @@ pub struct HttpOptions {
     /// folder.
     pub ca_files: Vec<String>,
     pub proxy: ProxySetting,
+    /// How Evermoor signs in, if it does.
+    /// Boxed because few servers have it, and it is large.
+    pub oauth: Option<Box<OAuthOptions>>,
 }
 
 /// The proxy to use. Servers on this machine are always reached directly.
@@ -58,7 +63,11 @@ const RESERVED: [&str; 19] = [
 ];
 
 impl HttpOptions {
-    pub(crate) fn read(text: &str, table: &UpstreamTable) -> Result<Self, ConfigError> {
+    pub(crate) fn read(
+        text: &str,
+        url: &UpstreamUrl,
+        table: &UpstreamTable,
+    ) -> Result<Self, ConfigError> {
         let mut headers = BTreeMap::new();
         for (name, value) in &table.headers {
             let (name, value) = header(text, name, value)?;
@@ -73,7 +82,8 @@ impl HttpOptions {
             Some(named) => ProxySetting::read(text, named)?,
             None => ProxySetting::System,
         };
-        Ok(Self { headers, ca_files, proxy })
+        let oauth = OAuthOptions::read(text, url, table)?.map(Box::new);
+        Ok(Self { headers, ca_files, proxy, oauth })
     }
 }
 

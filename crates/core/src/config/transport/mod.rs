@@ -1,5 +1,6 @@
-//! How a server is reached: its `address`, its `http` options, or the `program` to start.
+//! How a server is reached: its `address`, its `http` options with `oauth`, or the `program` to start.
 
 pub(crate) mod address;
 pub(crate) mod http;
+pub(crate) mod oauth;
 pub(crate) mod program;

@@ -114,16 +114,19 @@ pub(crate) fn or_url(
         || table.cwd.is_some()
         || table.start_timeout.is_some()
         || !table.env.is_empty();
+    let signs_in = table.auth.is_some() || table.oauth.is_some();
     let only_for_servers =
-        table.ca_file.is_some() || table.proxy.is_some() || !table.headers.is_empty();
+        table.ca_file.is_some() || table.proxy.is_some() || !table.headers.is_empty() || signs_in;
     match (&table.url, &table.command) {
         (Some(url), None) if !only_for_programs => {
-            Ok(TransportConfig::Http { url: http_url(text, url)?, reach: HttpOptions::read(text, table)? })
+            let url = http_url(text, url)?;
+            let reach = HttpOptions::read(text, &url, table)?;
+            Ok(TransportConfig::Http { url, reach })
         }
         (None, Some(_)) if only_for_servers => Err(ConfigError {
             line: name_line,
             what: format!("The server `{name}` has HTTP settings but no `url`."),
-            remedy: "Remove `headers`, `ca_file` and `proxy`, or replace `command` with a `url`.".into(),
+            remedy: "Remove `headers`, `ca_file`, `proxy`, `auth` and `oauth`, or replace `command` with a `url`.".into(),
         }),
         (None, Some(command)) => Ok(TransportConfig::Stdio(StdioCommand::read(text, command, table)?)),
         (Some(url), Some(command)) => Err(ConfigError {

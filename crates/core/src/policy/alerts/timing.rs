@@ -1,5 +1,7 @@
 //! Every duration in the alert rules, in milliseconds.
 
+use crate::policy::app::auto_restart::MUTE_AFTER_WAKE;
+
 /// The durations and limits of the alert rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlertTiming {
@@ -34,7 +36,7 @@ impl Default for AlertTiming {
             rate_window: 3_600_000,
             rate_limit: 4,
             group_window: 15_000,
-            mute: 45_000,
+            mute: MUTE_AFTER_WAKE.as_millis() as u64,
             sleep_threshold: 30_000,
             user_action_grace: 60_000,
         }

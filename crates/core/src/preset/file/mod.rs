@@ -3,8 +3,9 @@
 //! As in `config.toml`, an error has its line and says what to write instead.
 //!
 //! `tables` has the tables as serde reads them, and `validate` checks single values and the tables of a
-//! system. This file turns the tables into a preset. A new field goes there, into `Preset` or
-//! `PlatformSpec`, into the conversion here, and into `docs/presets.md`.
+//! system. This file turns the tables into a preset. A new field goes into `tables`, into `Preset` or
+//! `PlatformSpec`, into the conversion here (for a field of one system, `validate::on_system`), and into
+//! `docs/presets.md`.
 
 mod tables;
 mod validate;
@@ -14,14 +15,14 @@ use std::time::Duration;
 use toml::Spanned;
 
 use self::tables::{
-    AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, VersionTable,
-    WordsTable,
+    AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, ToolTable,
+    VersionTable, WordsTable,
 };
 use self::validate::{Text, wrong};
 use super::{
     AppRequest, Condition, ConditionKind, ConditionText, Discovery, EndpointTransport, Expectation,
-    ExpectedBody, MemoryLimits, PlatformSpec, Preset, PresetEndpoint, Probe, ProbeMethod,
-    ValueCheck, VersionCheck,
+    ExpectedBody, MemoryLimits, PlatformSpec, Preset, PresetEndpoint, PresetTool, Probe,
+    ProbeMethod, ValueCheck, VersionCheck,
 };
 use crate::config::ConfigError;
 
@@ -89,6 +90,7 @@ impl Reader<'_> {
             title,
             about: file.about.or_else(|| base.and_then(|it| it.about.clone())),
             unsaved_work: file.unsaved_work.unwrap_or(base.is_some_and(|it| it.unsaved_work)),
+            concurrent: file.concurrent.or(base.and_then(|it| it.concurrent)),
             find,
             mcp,
             health: part(file.health.as_ref(), ask, base.and_then(|it| it.health.as_ref()))?,
@@ -105,6 +107,8 @@ impl Reader<'_> {
                 |table| self.memory(table),
                 base.and_then(|it| it.memory.as_ref()),
             )?,
+            tools: part(file.tools.as_ref(), |tools| known_tools(tools), base.map(|it| &it.tools))?
+                .unwrap_or_default(),
             tells: part(file.tells.as_ref(), tells, base.map(|it| &it.tells))?.unwrap_or_default(),
             off: part(file.off.as_ref(), words, base.and_then(|it| it.off.as_ref()))?,
             macos: part(file.macos.as_ref(), on, of(|it| it.macos.as_ref()))?,
@@ -250,6 +254,14 @@ impl Reader<'_> {
             tools: table.tools.clone(),
         })
     }
+}
+
+fn known_tools(tables: &[ToolTable]) -> Result<Vec<PresetTool>, ConfigError> {
+    let tool = |table: &ToolTable| PresetTool {
+        name: table.name.clone(),
+        description: table.description.clone(),
+    };
+    Ok(tables.iter().map(tool).collect())
 }
 
 /// The part in the file, or else that of the preset it extends.

@@ -1,4 +1,4 @@
-//! The tables of a preset file, as serde reads them.
+//! The tables of a preset file, as serde reads them. `mod.rs` has the steps for a new field.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -15,6 +15,7 @@ pub(super) struct File {
     pub(super) title: Option<String>,
     pub(super) about: Option<String>,
     pub(super) unsaved_work: Option<bool>,
+    pub(super) concurrent: Option<bool>,
     pub(super) find: Option<Spanned<FindTable>>,
     pub(super) mcp: Option<Vec<EndpointTable>>,
     pub(super) health: Option<AskTable>,
@@ -23,6 +24,7 @@ pub(super) struct File {
     pub(super) quit: Option<RequestTable>,
     pub(super) relief: Option<RequestTable>,
     pub(super) memory: Option<MemoryTable>,
+    pub(super) tools: Option<Vec<ToolTable>>,
     pub(super) tells: Option<Vec<TellTable>>,
     pub(super) off: Option<WordsTable>,
     pub(super) macos: Option<SystemTable>,
@@ -37,6 +39,13 @@ pub(super) struct FindTable {
     pub(super) owner: Option<bool>,
     #[serde(default)]
     pub(super) identity: Vec<AskTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolTable {
+    pub(super) name: String,
+    pub(super) description: String,
 }
 
 /// One port, or "from-to".

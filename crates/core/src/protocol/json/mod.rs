@@ -45,6 +45,19 @@ impl Raw {
         &self.0
     }
 
+    /// Whether it is a slice of the buffer of `other`.
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        let (own, others) = (self.0.as_ptr_range(), other.0.as_ptr_range());
+        others.start <= own.start && own.end <= others.end
+    }
+
+    /// The same value in the buffer that `keep` makes of its bytes, which must not change them.
+    pub fn kept_by(self, keep: impl FnOnce(Bytes) -> Bytes) -> Self {
+        let kept = Self(keep(self.0.clone()));
+        debug_assert_eq!(kept, self, "the bytes changed");
+        kept
+    }
+
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("checked when it was parsed")
     }

@@ -1,4 +1,5 @@
-//! Requests, translated for the upstream that they go to.
+//! Parameters that an upstream of another version does not know. The gateway's `upstream/transport/outbound`
+//! applies this and the other steps in order.
 
 use std::borrow::Cow;
 

@@ -93,6 +93,16 @@ impl ServerDescription {
         }
     }
 
+    /// Adds that these upstreams are away and why, each with its title.
+    pub fn with_absent(self, absent: &[(&str, String)]) -> Self {
+        let absent = absent.iter().map(|(title, why)| {
+            let why = quoted(why);
+            format!("# {title}\n\nThis server is not available yet. Its tools appear when it is.\n\n{why}")
+        });
+        let parts: Vec<String> = self.instructions.into_iter().chain(absent).collect();
+        Self { instructions: (!parts.is_empty()).then(|| parts.join("\n\n")), ..self }
+    }
+
     pub fn server_info(&self) -> &Raw {
         &self.server_info
     }
@@ -174,6 +184,19 @@ mod tests {
         assert_eq!(result["instructions"], "# Notes\n\n> A.");
         assert_eq!(result["capabilities"]["logging"], serde_json::json!({}));
         assert_eq!(result["capabilities"]["completions"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn instructions_say_which_servers_are_away_and_why() {
+        let one = handshake(serde_json::json!({}), Some("A."));
+        let absent = [("Files", "Connection refused.\n# Notes".to_owned())];
+        let shown = ServerDescription::of_gateway("1", &[("Notes", &one)]).with_absent(&absent);
+        let result: serde_json::Value = shown.handshake(SessionVersion::LATEST).read().unwrap();
+        assert_eq!(
+            result["instructions"],
+            "# Notes\n\n> A.\n\n# Files\n\nThis server is not available yet. Its tools appear when it is.\n\n\
+             > Connection refused.\n> # Notes"
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import;
 use evermoor_core::import::{ImportPlan, ImportedServer, SkippedServer};
 use evermoor_platform::fs::replace;
-use evermoor_platform::keychain::Keychain;
+use evermoor_platform::keychain::{Keychain, KeychainError};
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{EditorSpec, UserEditors};
 
@@ -97,6 +97,19 @@ impl Import {
         }
         self.plan.adopted = adopted;
         Ok(())
+    }
+
+    /// Skips every server with a secret, because there is no keychain for it.
+    pub fn skip_secrets(&mut self, error: &KeychainError) {
+        let adopted = std::mem::take(&mut self.plan.adopted).into_iter();
+        let (refused, adopted): (Vec<_>, _) = adopted.partition(|one| !one.secrets.is_empty());
+        self.plan.adopted = adopted;
+        for one in refused {
+            let name = one.secrets.first().map(|(name, _)| name.as_str());
+            let why = secrets::keychain_failure(error, name).to_string();
+            let skip = |origin| SkippedServer { origin, why: why.clone() };
+            self.plan.skipped.extend(one.from.into_iter().map(skip));
+        }
     }
 
     /// Writes the new upstreams into the configuration.

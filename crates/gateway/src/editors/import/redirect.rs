@@ -10,7 +10,6 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import::{EntryScope, ImportPlan};
 use evermoor_platform::fs::{private, replace};
 use evermoor_platform::paths::Paths;
-use evermoor_setup::entry::desired;
 use evermoor_setup::format::EntryChange;
 use evermoor_setup::table::ConfigLanguage;
 use evermoor_setup::{
@@ -86,7 +85,7 @@ impl Entries {
     /// them, and is added if it is missing.
     pub fn desired(&self, user_editors: &UserEditors, one: bool) -> DesiredEntries {
         let known = self.known(user_editors);
-        let transport = self.transport();
+        let transport = self.transport(user_editors, &known);
         let names: Vec<String> =
             self.gateway_entries.iter().map(|gateway_entry| gateway_entry.name.clone()).collect();
         let others =
@@ -116,14 +115,42 @@ impl Entries {
     }
 
     /// Project files are shared with others, so they get no token.
-    fn transport(&self) -> EditorTransport {
+    fn transport(&self, user_editors: &UserEditors, known: &[GatewayEntry]) -> EditorTransport {
         match self.whose {
             EntryScope::Person | EntryScope::UserInProject(_) => {
-                desired::default_transport(self.client)
+                user_editors.transport_at(self.client, &self.location, known)
             }
             EntryScope::Project(_) => EditorTransport::Stdio,
         }
     }
+}
+
+/// What redirecting the entries of an editor would change in its file.
+pub struct RedirectPreview {
+    pub title: String,
+    pub path: PathBuf,
+    /// The change as a diff without secrets, or why there can be none.
+    pub diff: Result<String, SetupError>,
+}
+
+/// What [`all`] would change. Changes nothing.
+pub fn preview(
+    user_editors: &UserEditors,
+    plan: &ImportPlan,
+    one: bool,
+    gate: impl Fn(&'static EditorSpec) -> GatewayAccess,
+) -> Vec<RedirectPreview> {
+    let preview = |entries: Entries| {
+        let (client, access) = (entries.client, gate(entries.client));
+        let desired = entries.desired(user_editors, one);
+        let plan = user_editors.plan_at(client, &entries.location, &desired, &access);
+        RedirectPreview {
+            title: client.title.clone(),
+            path: entries.location.path,
+            diff: plan.map(|plan| plan.diff(&access)),
+        }
+    };
+    entries(user_editors, plan).into_iter().map(preview).collect()
 }
 
 /// Redirects the entries of every editor.
@@ -238,11 +265,8 @@ pub(super) fn restore(
     } else {
         let gate = gate(client)?;
         let gateway_entries = file.gateway_entries.clone();
-        let transport = if file.over_stdio {
-            EditorTransport::Stdio
-        } else {
-            desired::default_transport(client)
-        };
+        let transport =
+            if file.over_stdio { EditorTransport::Stdio } else { EditorTransport::Http };
         let desired =
             DesiredEntries { gateway_entries, transport, take_over: true, drop: Vec::new() };
         let plan = user_editors.plan_at(client, location, &desired, &gate).map_err(failed)?;

@@ -10,7 +10,7 @@ use evermoor_core::history::incident::AffectedCalls;
 
 use super::database::{self, DatabaseError};
 use super::message::HistoryMessage;
-use super::{Tally, read, retention, row};
+use super::{Tally, retention, sql_read, sql_write};
 
 /// The writer. It opens the file with the first write.
 pub(super) struct HistoryWriter {
@@ -21,7 +21,7 @@ pub(super) struct HistoryWriter {
     /// Incidents that an earlier gateway left open were marked.
     recovered: bool,
     open_incidents: Vec<OpenIncident>,
-    latest: row::Latest,
+    latest: sql_write::Latest,
     thinned: u64,
     seen: u64,
 }
@@ -48,7 +48,7 @@ impl HistoryWriter {
             loss_reported: false,
             recovered: false,
             open_incidents: Vec::new(),
-            latest: row::Latest::default(),
+            latest: sql_write::Latest::default(),
             thinned: 0,
             seen: 0,
         }
@@ -84,11 +84,11 @@ impl HistoryWriter {
         for message in messages {
             match message {
                 HistoryMessage::QueryIncidents(asked, answer) => {
-                    let found = self.look_up(|file| read::incidents(file, &asked));
+                    let found = self.look_up(|file| sql_read::incidents(file, &asked));
                     let _ = answer.send(found);
                 }
                 HistoryMessage::QuerySamples { app, since, answer } => {
-                    let found = self.look_up(|file| read::samples(file, &app, since));
+                    let found = self.look_up(|file| sql_read::samples(file, &app, since));
                     let _ = answer.send(found);
                 }
                 HistoryMessage::IncidentOpened(_)
@@ -145,21 +145,21 @@ impl HistoryWriter {
         let mut began = Vec::new();
         let done = (|| {
             if !self.recovered {
-                row::mark_unwatched(&transaction, now)?;
+                sql_write::mark_unwatched(&transaction, now)?;
             }
             for message in messages {
-                began.push(row::write(&transaction, message, &mut self.latest)?);
+                began.push(sql_write::write(&transaction, message, &mut self.latest)?);
             }
             if began.iter().any(Option::is_some) {
                 retention::forget_old(&transaction, now)?;
             }
             for (incident, calls) in self.open_incidents.iter().zip(&counts) {
                 if *calls != incident.written {
-                    row::count(&transaction, incident.id, calls)?;
+                    sql_write::count(&transaction, incident.id, calls)?;
                 }
             }
             if see {
-                row::see(&transaction, now)?;
+                sql_write::see(&transaction, now)?;
             }
             if thin { retention::thin(&transaction, now) } else { Ok(()) }
         })();

@@ -46,6 +46,7 @@ use super::endpoint::McpEndpoint;
 use crate::monitoring::activity::CallRecorder;
 use crate::routing::editor_view::{ListFilter, ViewScope};
 use crate::routing::router::{Destination, View};
+use crate::system::budget::AnswerCharge;
 use crate::upstream::{CallReply, Caller, ReplyPart, ScopeOwner, ServerRequest, UpstreamHandle};
 use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
@@ -100,10 +101,12 @@ impl Exchange {
         requester: Requester,
     ) -> Self {
         let router = endpoint.router.clone();
+        let (client, since) = (requester.client.clone(), requester.since);
         let mut exchange = Self::at(endpoint, &view, &request, requester);
         exchange.stage = match exchange.translation.gateway_answer(&request) {
             Some(response) => answered(Answer::from_gateway(response)),
             None => {
+                let view = view.of_client(client.as_deref(), since);
                 let finding = async move { router.route(&view, &request).await };
                 ExchangeStage::Routing(finding.boxed())
             }
@@ -135,6 +138,7 @@ impl Exchange {
             questions,
             logs: log,
             delivery_status: Arc::default(),
+            answer_charge: AnswerCharge::of(endpoint.budgets.editor(&requester.editor)),
         };
         let translation = Translation::new(
             (requester.protocol_version, requester.editor),
@@ -327,6 +331,7 @@ impl Exchange {
     /// needed first.
     fn on_reply(&mut self, answer: Answer) -> Option<Answer> {
         self.stage = ExchangeStage::Done;
+        let before = answer.response.outcome.payload().clone();
         let answer = match &self.list_filter {
             Some(list_filter) => answer.map(|response| list_filter.apply(response)),
             None => answer,
@@ -342,7 +347,9 @@ impl Exchange {
         };
         let request = self.upstream.as_ref().map(|(_, request)| request);
         match self.translation.on_reply(from, request, answer) {
-            ReplyAction::Answer(answer) => Some(answer),
+            ReplyAction::Answer(answer) => Some(
+                answer.map(|response| self.caller.answer_charge.keep_response(&before, response)),
+            ),
             ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
                 self.stage = ExchangeStage::GatheringInput(gathering);

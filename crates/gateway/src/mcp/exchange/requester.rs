@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
@@ -31,6 +33,8 @@ pub struct Requester {
     pub client_meta: Option<Arc<ClientMeta>>,
     /// The client's own name.
     pub client: Option<String>,
+    /// Since when it has been connected.
+    pub since: Instant,
 }
 
 impl Requester {

@@ -3,7 +3,8 @@
 //! The transcript is bounded, and it always keeps the response. While an editor is reading, the
 //! writer takes no more from the upstream than fits, so a slow reader delays only its own call.
 //! When nobody is reading, the call goes on and the oldest messages are dropped. A reader that
-//! resumes at a dropped message is closed.
+//! resumes at a dropped message is closed. A finished transcript that nobody reads is dropped if its
+//! editor needs the room for other messages.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use evermoor_core::protocol::event_id::{CallRef, EventId};
 use evermoor_core::protocol::sse;
 
 use crate::mcp::session::handler::MessageSink;
+use crate::system::budget::{Budget, Droppable, StillUsed};
 
 pub struct Transcript {
     instance_id: String,
@@ -29,6 +31,8 @@ pub struct Transcript {
     written: watch::Sender<u64>,
     /// Notified when a reader takes an event or leaves.
     taken: Notify,
+    /// The editor, which is charged for what is kept.
+    budget: Arc<Budget>,
 }
 
 #[derive(Default)]
@@ -57,10 +61,16 @@ const MAX_BYTES: usize = 1 << 20;
 const RETENTION: Duration = Duration::from_secs(120);
 
 impl Transcript {
-    pub fn new(instance_id: &str, stream: u64, call: CallRef) -> Arc<Self> {
+    pub(crate) fn new(
+        instance_id: &str,
+        stream: u64,
+        call: CallRef,
+        budget: Arc<Budget>,
+    ) -> Arc<Self> {
         let buffer = Mutex::new(Buffer { next: 1, ..Buffer::default() });
         let (instance_id, written) = (instance_id.to_owned(), watch::Sender::new(0));
-        Arc::new(Self { instance_id, stream, call, buffer, written, taken: Notify::new() })
+        let taken = Notify::new();
+        Arc::new(Self { instance_id, stream, call, buffer, written, taken, budget })
     }
 
     /// An event without data, so that the editor has an event id to resume from right away.
@@ -68,10 +78,18 @@ impl Transcript {
         sse::write(None, Some(&self.id(0)), b"")
     }
 
-    /// Marks the transcript as complete.
-    pub fn finish(&self) {
+    /// Marks the transcript as complete. From now on it can be dropped if the editor needs the room.
+    pub fn finish(self: &Arc<Self>) {
         self.buffer.lock().finished_at = Some(Instant::now());
         self.written.send_modify(|count| *count += 1);
+        let this: Arc<dyn Droppable> = Arc::<Self>::clone(self);
+        self.budget.add_droppable(Arc::downgrade(&this));
+    }
+
+    /// Whether its messages were dropped because the editor needed the room.
+    pub fn is_dropped(&self) -> bool {
+        let buffer = self.buffer.lock();
+        buffer.finished_at.is_some() && buffer.events.is_empty() && buffer.next > 1
     }
 
     /// Whether it has been finished for too long to be resumed.
@@ -100,12 +118,17 @@ impl MessageSink for Transcript {
         let mut buffer = self.buffer.lock();
         let number = buffer.next;
         let text = sse::write(None, Some(&self.id(number)), &message.to_bytes());
+        let text = self.budget.charge_anyway(text.len()).keep(text).0;
         buffer.next += 1;
         buffer.bytes += text.len();
         buffer.events.push_back((number, text));
         buffer.evict();
         drop(buffer);
         self.written.send_modify(|count| *count += 1);
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.budget.has_room(bytes)
     }
 
     /// Waits until the buffer has space or nobody is reading.
@@ -117,6 +140,18 @@ impl MessageSink for Transcript {
             }
             taken.await;
         }
+    }
+}
+
+impl Droppable for Transcript {
+    fn drop_unused(&self) -> StillUsed {
+        let mut buffer = self.buffer.lock();
+        if !buffer.wanted.is_empty() {
+            return StillUsed::Yes;
+        }
+        buffer.events.clear();
+        buffer.bytes = 0;
+        StillUsed::No
     }
 }
 
@@ -178,7 +213,7 @@ mod tests {
 
     fn transcript() -> Arc<Transcript> {
         let call = CallRef::of(&Request::new(Id::number(1), "tools/call", None));
-        Transcript::new("ab", 7, call)
+        Transcript::new("ab", 7, call, Arc::default())
     }
 
     fn step(text: &str) -> Message {

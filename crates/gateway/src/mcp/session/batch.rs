@@ -18,6 +18,7 @@ use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
+use crate::system::message_parser;
 
 /// The most messages in a batch.
 const MAX_MESSAGES: usize = 100;
@@ -50,6 +51,7 @@ pub(crate) async fn answer(
         let why = "Send one message at a time: only 2025-03-26 allows batches.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
+    let view = view.with_names(session.names());
     let answers = parts.iter().map(|part| answer_part(endpoint, &view, &session, part));
     let answers: Vec<Raw> = join_all(answers).await.into_iter().flatten().collect();
     if answers.is_empty() {
@@ -65,7 +67,7 @@ async fn answer_part(
     session: &Arc<ActiveSession>,
     part: &Raw,
 ) -> Option<Raw> {
-    let response = match Message::from_editor(part.as_bytes()) {
+    let response = match message_parser::parse_from_editor(part.as_bytes()).await {
         Err(rejected) => rejected.into(),
         Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
             let why = "Send `initialize` on its own, not in a batch.";

@@ -61,7 +61,9 @@ pub(crate) async fn answer(
     };
     let Some(exchange) = running.exchange.take() else { return event_stream::empty() };
     let stream = endpoint.sessions.number();
-    let transcript = Transcript::new(&endpoint.instance_id, stream, exchange.call_ref().clone());
+    let budget = endpoint.budgets.editor(&session.claims().editor);
+    let call_ref = exchange.call_ref().clone();
+    let transcript = Transcript::new(&endpoint.instance_id, stream, call_ref, budget);
     session.add_transcript(&transcript, stream);
     let primed = session.claims().revision >= SessionVersion::V2025_11_25;
     let priming_event = primed.then(|| transcript.priming_event());
@@ -100,6 +102,9 @@ impl Drop for DetachOnDrop<'_> {
 pub(crate) trait MessageSink {
     fn write(&self, message: &Message);
 
+    /// Whether the editor has room for a message of this size that it need not get.
+    fn has_room(&self, bytes: usize) -> bool;
+
     /// Waits until another message fits.
     fn ready(&self) -> impl Future<Output = ()> + Send;
 }
@@ -122,12 +127,26 @@ pub(crate) async fn relay(
         match next.take() {
             Some(ExchangeEvent::Notification(notification))
                 if notification.method == method::LOG && !session.wants_log(&notification) => {}
+            Some(ExchangeEvent::Notification(notification))
+                if !sink.has_room(
+                    notification.params.as_ref().map_or(0, |params| params.as_bytes().len()),
+                ) =>
+            {
+                tracing::debug!("dropped a notification: its editor does not read");
+            }
             Some(ExchangeEvent::Notification(notification)) => {
                 sink.write(&Message::Notification(notification));
             }
             Some(ExchangeEvent::Answer(answer)) => {
                 sink.write(&Message::Response(answer.response));
                 return;
+            }
+            Some(ExchangeEvent::ServerRequest(question))
+                if !sink.has_room(
+                    question.request.params.as_ref().map_or(0, |params| params.as_bytes().len()),
+                ) =>
+            {
+                question.reject("The editor does not read what it is sent.");
             }
             Some(ExchangeEvent::ServerRequest(question)) => {
                 let cancelled = question.withdrawn.clone();

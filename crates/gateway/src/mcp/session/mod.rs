@@ -26,8 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use evermoor_core::catalog::naming::NameStyle;
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::log_level::LoggingLevel;
@@ -35,6 +37,7 @@ use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_core::security::session_id::SessionClaims;
+use evermoor_setup::names_for;
 
 use super::exchange::Requester;
 use super::exchange::transcript::Transcript;
@@ -46,6 +49,8 @@ use subscriptions::SessionSubscriptions;
 pub struct ActiveSession {
     /// Identifies the session within this run of the gateway.
     pub number: u64,
+    /// When it was opened, or its editor came back to this gateway.
+    since: Instant,
     claims: RwLock<SessionClaims>,
     /// What a stateless upstream is told about the client.
     client_meta: RwLock<Arc<ClientMeta>>,
@@ -88,6 +93,7 @@ impl ActiveSession {
     ) -> Self {
         Self {
             number,
+            since: Instant::now(),
             client_meta: RwLock::new(client_meta(&claims)),
             claims: RwLock::new(claims),
             calls: Mutex::default(),
@@ -105,6 +111,12 @@ impl ActiveSession {
     /// Whether the session belongs to this editor.
     pub fn is_of(&self, editor: &str) -> bool {
         self.claims.read().editor == editor
+    }
+
+    /// What merged names look like to its client.
+    pub fn names(&self) -> NameStyle {
+        let claims = self.claims.read();
+        names_for(&claims.editor, &claims.client.name)
     }
 
     /// What the session id says.
@@ -136,6 +148,7 @@ impl ActiveSession {
             logs: false,
             client_meta: Some(client_meta),
             client: Some(claims.client.name.clone()),
+            since: self.since,
         }
     }
 

@@ -35,9 +35,12 @@ use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::Exchange;
 use crate::mcp::http_message::{check_json, json_with, refuse};
 use crate::mcp::notifications::NotificationReader;
+use crate::mcp::request_body::RequestBody;
 use crate::monitoring::clients;
 use crate::monitoring::clients::ClientKey;
 use crate::routing::router::View;
+use crate::system::budget::Budget;
+use crate::system::message_parser;
 
 /// How many messages may be queued before the editor is disconnected.
 const MAX_QUEUED: usize = 1024;
@@ -48,14 +51,20 @@ pub struct SseChannel {
     messages: mpsc::Sender<Bytes>,
     /// Cancelled to end the stream, and when it has ended.
     closed: CancellationToken,
+    budget: Arc<Budget>,
 }
 
 impl MessageSink for SseChannel {
     fn write(&self, message: &Message) {
         let event = sse::write(Some("message"), None, &message.to_bytes());
-        if self.messages.try_send(event).is_err() {
+        let charge = self.budget.charge_anyway(event.len());
+        if self.messages.try_send(charge.keep(event).0).is_err() {
             self.closed.cancel();
         }
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.budget.has_room(bytes)
     }
 
     async fn ready(&self) {
@@ -88,7 +97,8 @@ pub async fn open(
     let (session, id) = endpoint.sessions.create(claims);
     let (messages, written) = mpsc::channel(MAX_QUEUED);
     let closed = CancellationToken::new();
-    session.open(SseChannel { messages, closed: closed.clone() });
+    let budget = endpoint.budgets.editor(&editor.name);
+    session.open(SseChannel { messages, closed: closed.clone(), budget });
     let address = format!("/messages{path}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
     endpoint.client_seen(&session, ClientTransport::Sse, &view);
@@ -120,7 +130,7 @@ pub async fn post(
     upstream: Option<Path<String>>,
     address: Result<Query<Address>, QueryRejection>,
     headers: HeaderMap,
-    body: Bytes,
+    RequestBody(body): RequestBody,
 ) -> HttpResponse {
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
@@ -138,13 +148,14 @@ pub async fn post(
     else {
         return refuse(StatusCode::NOT_FOUND, "This session has ended. Open a new stream.");
     };
-    let message = match Message::from_editor(&body) {
+    let message = match message_parser::parse_from_editor(&body).await {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };
     match message {
         Message::Request(request) => {
             let tasks = endpoint.tasks.clone();
+            let view = view.with_names(session.names());
             tasks.spawn(answer(endpoint, view, session, editor, request, channel));
         }
         message @ (Message::Notification(_) | Message::Response(_)) => {

@@ -59,6 +59,9 @@ pub async fn get(
             let transcript =
                 session.transcript(stream).filter(|_| instance_id == endpoint.instance_id);
             match transcript {
+                Some(transcript) if transcript.is_dropped() => {
+                    event_stream::response(SingleEvent(Some(dropped_call_event(&call))))
+                }
                 Some(transcript) => event_stream::transcript(None, transcript.reader(event)),
                 None => event_stream::response(SingleEvent(Some(lost_call_event(&call)))),
             }
@@ -170,5 +173,12 @@ impl Events for SingleEvent {
 fn lost_call_event(call: &CallRef) -> Bytes {
     let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now());
     let detail = "Evermoor restarted before the answer arrived";
+    sse::write(None, None, &unfinished::answer(call, fate, detail).response.to_bytes())
+}
+
+/// The answer to a call whose transcript was dropped.
+fn dropped_call_event(call: &CallRef) -> Bytes {
+    let fate = DeliveryStatus::Unknown(Unknown::ReplyTooLarge, clock::now());
+    let detail = "its answer was kept until other answers needed the room";
     sse::write(None, None, &unfinished::answer(call, fate, detail).response.to_bytes())
 }

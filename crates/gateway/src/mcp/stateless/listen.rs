@@ -1,4 +1,7 @@
 //! `subscriptions/listen`: sends notifications for as long as the stream is open.
+//!
+//! When this gateway stops serving, the stream ends with the result of the request, as a server does
+//! that ends a subscription on purpose. A stream that merely breaks would look like a fault.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,6 +10,7 @@ use axum::body::Bytes;
 use axum::response::Response as HttpResponse;
 use futures_util::future::join_all;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
 use evermoor_core::protocol::json::Raw;
@@ -88,6 +92,7 @@ pub(crate) async fn listen(
     let params = Raw::of(&serde_json::json!({ "notifications": accepted }));
     let acknowledged = Notification::new(SUBSCRIPTIONS_ACKNOWLEDGED, Some(params));
     let lists = lists.into_iter().map(|(_, method)| method).collect();
+    let server_info = endpoint.router.server_info(&view);
     let reader = NotificationReader::new(
         endpoint.notification_log.clone(),
         ListenFilter { view, owner, lists, resources },
@@ -103,10 +108,13 @@ pub(crate) async fn listen(
         id: request.id,
         first: Some(acknowledged),
         reader,
+        moved: endpoint.moved.clone(),
+        ended: false,
+        server_info,
         _guard: guard,
         _listening: listening,
     };
-    event_stream::until_moved(events, endpoint.moved.clone())
+    event_stream::response(events)
 }
 
 /// Whether an upstream is known not to support resource subscriptions.
@@ -157,15 +165,38 @@ struct SubscriptionEvents {
     id: Id,
     first: Option<Notification>,
     reader: NotificationReader<ListenFilter>,
+    /// Cancelled when this gateway stops serving, so that the client opens another stream.
+    moved: CancellationToken,
+    ended: bool,
+    server_info: Raw,
     _guard: SubscriptionGuard,
     _listening: ClientStream,
 }
 
+impl SubscriptionEvents {
+    /// The result that ends a subscription, with its id.
+    fn result(&self) -> Response {
+        let meta = Raw::of(&serde_json::json!({})).with(meta::SUBSCRIPTION, self.id.raw());
+        let meta = meta.with(meta::SERVER, &self.server_info);
+        let result = Raw::of(&serde_json::json!({ "resultType": "complete" }));
+        Response::result(self.id.clone(), result.with("_meta", &meta))
+    }
+}
+
 impl Events for SubscriptionEvents {
     async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
         let notification = match self.first.take() {
-            Some(first) => first,
-            None => self.reader.next().await?.1,
+            Some(first) => Some(first),
+            None => {
+                self.moved.run_until_cancelled(self.reader.next()).await.flatten().map(|it| it.1)
+            }
+        };
+        let Some(notification) = notification else {
+            self.ended = true;
+            return Some(sse::write(None, None, &self.result().to_bytes()));
         };
         let nothing = || Raw::of(&serde_json::json!({}));
         let params = notification.params.clone().unwrap_or_else(nothing);

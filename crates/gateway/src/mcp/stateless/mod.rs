@@ -20,7 +20,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::outcome::{AnswerOrigin, DeliveryStatus, Unknown};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
@@ -34,6 +34,7 @@ use evermoor_core::protocol::translate::response::{
     HEADER_MISMATCH, missing_capability, to_stateless,
 };
 use evermoor_core::protocol::version::ProtocolVersion;
+use evermoor_setup::names_for;
 
 use super::endpoint::McpEndpoint;
 use super::event_stream;
@@ -46,6 +47,7 @@ use super::session::subscriptions;
 use crate::editors::Editor;
 use crate::monitoring::clients::ClientKey;
 use crate::routing::router::{Destination, View};
+use crate::system::budget::Budget;
 use crate::upstream::ScopeOwner;
 use checks::{declined, has_foreign_state, headers_agree, may_need_input, status};
 use pending_input::Resume;
@@ -76,6 +78,9 @@ pub(super) async fn answer(
         }
     };
     let who = endpoint.stateless_client_seen(editor, &request, headers, &view);
+    let view = view
+        .with_names(names_for(&editor.name, who.client().unwrap_or_default()))
+        .of_client(who.client(), Instant::now());
     match request.method.as_str() {
         method::DISCOVER => {
             let result = endpoint.router.server_description(&view).await.discovery();
@@ -145,7 +150,8 @@ async fn answer_request(
                 tasks: asked.tasks,
                 logs: asked.level.is_some(),
                 client_meta: None,
-                client: who.client(),
+                client: who.client().map(str::to_owned),
+                since: Instant::now(),
             };
             if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
                 let upstream = upstream.used_by(&requester.owner);
@@ -213,7 +219,11 @@ impl ResponseMessages {
                     }
                 }
                 ExchangeEvent::Notification(notification) => {
-                    return Some(Message::Notification(notification));
+                    let size = notification.params.as_ref().map_or(0, |it| it.as_bytes().len());
+                    if self.budget().has_room(size) {
+                        return Some(Message::Notification(notification));
+                    }
+                    tracing::debug!("dropped a notification: its editor does not read");
                 }
                 ExchangeEvent::ServerRequest(question)
                     if self.request.method == method::TASKS_GET =>
@@ -242,6 +252,10 @@ impl ResponseMessages {
 }
 
 impl ResponseMessages {
+    fn budget(&self) -> Arc<Budget> {
+        self.endpoint.budgets.editor(&self.editor)
+    }
+
     /// The response as a stateless editor receives it. A response of a stateless upstream already
     /// has the form of its version.
     fn final_response(&self, response: Response, newer_already: bool) -> Response {
@@ -258,7 +272,9 @@ impl ResponseMessages {
             return Response::result(self.request.id.clone(), needed);
         }
         let server = self.endpoint.router.server_info(&self.view);
-        to_stateless(&self.request.method, response, Some(&server))
+        let before = response.outcome.payload().clone();
+        let response = to_stateless(&self.request.method, response, Some(&server));
+        self.budget().keep_response(&before, response)
     }
 }
 
@@ -273,6 +289,7 @@ impl Events for ResponseEvents {
             Some(first) => first,
             None => self.messages.next_message().await?,
         };
-        Some(sse::write(None, None, &message.to_bytes()))
+        let event = sse::write(None, None, &message.to_bytes());
+        Some(self.messages.budget().keep_copy(event))
     }
 }

@@ -8,13 +8,15 @@
 //! - `gateway`: doctor, self-test and moving to another port
 //! - `monitoring`: calls, status events, incidents, logs and samples
 //! - `upstreams`: catalog, pause, restart, secrets and test calls
-//! - `settings`: `config.toml`; [`login_links`]: how a browser logs in
+//! - `settings`: `config.toml`; `sign_in`: signing in to servers
+//! - [`login_links`]: how a browser logs in to Evermoor
 
 pub mod editors;
 mod gateway;
 pub mod login_links;
 mod monitoring;
 mod settings;
+pub(super) mod sign_in;
 mod upstreams;
 
 use std::sync::Arc;
@@ -43,6 +45,7 @@ use crate::monitoring::activity::Activity;
 use crate::monitoring::timelines::Timelines;
 use crate::monitoring::user_actions::UserActions;
 use crate::routing::router;
+use crate::upstream::auth::sign_in::SignIns;
 use editors::{import, setup, tokens};
 use gateway::{doctor, move_port, self_test};
 use login_links::LoginLinks;
@@ -68,6 +71,7 @@ pub struct ControlApi {
     pub config_editor: ConfigEditor,
     pub welcome: FirstRun,
     pub user_actions: UserActions,
+    pub sign_ins: SignIns,
     /// Stops the gateway.
     pub stop: CancellationToken,
     /// Cancelled if the gateway is to start again after it stops, with the configuration at that
@@ -98,6 +102,9 @@ pub fn routes() -> Router<Arc<ControlApi>> {
         .route("/api/upstreams/{name}/tools/{tool}", post(settings::show_tool))
         .route("/api/upstreams/{name}/enabled", post(settings::enable))
         .route("/api/upstreams/{name}/call", post(try_tool::call))
+        .route("/api/upstreams/{name}/sign-in", post(sign_in::begin).get(sign_in::progress))
+        .route("/api/upstreams/{name}/sign-out", post(sign_in::sign_out))
+        .route("/api/sign-ins/callback", post(sign_in::paste))
         .route("/api/upstreams/{name}/timeline", get(activity::timeline))
         .route("/api/upstreams/{name}/latency", get(activity::latency))
         .route("/api/activity", get(activity::list))

@@ -126,7 +126,7 @@ async fn edit_config(
     }
 }
 
-fn edit_error(error: ConfigEditError) -> Response {
+pub(super) fn edit_error(error: ConfigEditError) -> Response {
     match error {
         ConfigEditError::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
         ConfigEditError::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),

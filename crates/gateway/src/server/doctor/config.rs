@@ -1,10 +1,14 @@
 //! Checks the configuration and its port.
 
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
 use evermoor_core::api::Check;
 use evermoor_core::config::Config;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
+use evermoor_platform::process::port::PortOwner;
 
 use crate::config::file;
 
@@ -34,7 +38,8 @@ fn described(config: &Config) -> String {
     }
 }
 
-/// Which process has the configured port.
+/// Whether the configured port is free, and which process has it. The system does not name a process of
+/// another user.
 pub(super) async fn port(paths: &Paths) -> Check {
     let (id, title) = ("port", "Port");
     let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
@@ -44,17 +49,25 @@ pub(super) async fn port(paths: &Paths) -> Check {
     }
     let runs = matches!(InstanceLock::take(&paths.lock_file()), Ok(None));
     let owner = port::owner(number).await;
-    match (runs, owner) {
-        (true, _) => Check::good(id, title, format!("The gateway has port {number}.")),
-        (false, None) => Check::good(id, title, format!("Port {number} is free.")),
-        (false, Some(owner)) => {
-            let name = owner.name.unwrap_or_else(|| "another program".into());
-            let detail = format!("Port {number} is used by {name} (process {}).", owner.pid);
-            let remedy =
-                "End that program, or set another `listen` under [gateway] in config.toml.";
-            Check::bad(id, title, detail, remedy)
-        }
+    let user = match owner {
+        Some(PortOwner { pid, name: Some(name) }) => format!("{name} (process {pid})"),
+        Some(PortOwner { pid, name: None }) => format!("another program (process {pid})"),
+        None => "another program".to_owned(),
+    };
+    if runs {
+        Check::good(id, title, format!("The gateway has port {number}."))
+    } else if is_taken(config.gateway.listen) {
+        let detail = format!("Port {number} is used by {user}.");
+        let remedy = "End that program, or set another `listen` under [gateway] in config.toml.";
+        Check::bad(id, title, detail, remedy)
+    } else {
+        Check::good(id, title, format!("Port {number} is free."))
     }
+}
+
+fn is_taken(address: SocketAddr) -> bool {
+    let bound = TcpListener::bind(address);
+    bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
 #[cfg(test)]

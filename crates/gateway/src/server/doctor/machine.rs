@@ -83,6 +83,12 @@ pub(super) async fn service() -> Check {
     }
 }
 
+/// Whether the system starts the gateway at login, as a service or with the tray.
+pub async fn starts_at_login() -> bool {
+    let tray = login::find().await.is_some_and(|entry| entry.is_on && entry.program.is_some());
+    tray || !matches!(service::state().await, service::ServiceState::NotInstalled)
+}
+
 /// Checks that the login entry starts an existing program.
 pub(super) async fn login() -> Check {
     judge_login(login::find().await)

@@ -25,6 +25,7 @@ use evermoor_platform::paths::Paths;
 
 use crate::server::control::ControlApi;
 use crate::system::keys;
+pub use machine::starts_at_login;
 
 /// How long one check may take.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);

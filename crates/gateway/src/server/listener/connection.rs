@@ -18,7 +18,7 @@ use tower::Service as _;
 use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
-use super::body::{RequestBody, ResponseBody};
+use super::body_rate::{RequestBody, ResponseBody};
 use super::socket::Socket;
 use super::state::{ConnectionState, RequestProgress};
 use super::{ConnectionLimits, ConnectionShutdown};

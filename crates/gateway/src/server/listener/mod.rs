@@ -15,9 +15,9 @@
 //! # Layout
 //! - `state`: the state of a connection
 //! - `connection`: one connection, from its first request to its end
-//! - `socket`: its bytes; `body`: the bodies of requests and responses
+//! - `socket`: its bytes; `body_rate`: the bodies of requests and responses
 
-mod body;
+mod body_rate;
 mod connection;
 #[cfg(test)]
 mod handover_tests;
@@ -41,6 +41,9 @@ use tokio_util::task::TaskTracker;
 
 use connection::{DetachedConnection, connection};
 pub use state::ConnectionState;
+
+use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
+use evermoor_platform::process::descriptors::keep_connection_from_children;
 
 use crate::mcp::handover_queue::HandoverItem;
 
@@ -77,7 +80,7 @@ impl Default for ConnectionLimits {
             stall: Duration::from_secs(30),
             linger: Duration::from_secs(1),
             linger_bytes: 16 << 20,
-            body: 4 << 20,
+            body: MAX_REQUEST_BYTES,
             head_bytes: 32 << 10,
             headers: 100,
             address: 8 << 10,
@@ -181,7 +184,11 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     let mut failing = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok((stream, _)) => {
+                // An upstream's program would keep it open after this process was killed.
+                keep_connection_from_children(&stream);
+                return stream;
+            }
             Err(error) if is_connection_error(&error) => {}
             Err(error) => {
                 if !failing {

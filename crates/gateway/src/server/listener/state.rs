@@ -13,11 +13,15 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::Instant;
 
+use crate::system::budget::ConnectionCharge;
+
 /// The state of one connection.
 pub struct ConnectionState {
     pub(super) opened: Instant,
     /// Its place among the unauthenticated connections; `None` once it has presented a valid token.
     place: Mutex<Option<OwnedSemaphorePermit>>,
+    /// What it takes of its editor's budget, once that is known.
+    editor: Mutex<Option<ConnectionCharge>>,
     phase: Mutex<Phase>,
     /// How many requests have started.
     requests: AtomicU64,
@@ -55,6 +59,7 @@ impl ConnectionState {
         Self {
             opened: Instant::now(),
             place: Mutex::new(place),
+            editor: Mutex::default(),
             phase: Mutex::new(Phase::Idle),
             requests: AtomicU64::new(0),
             became_idle: Notify::new(),
@@ -64,6 +69,20 @@ impl ConnectionState {
     /// A valid token was presented: from now on the connection may stay open.
     pub fn set_authenticated(&self) {
         drop(self.place.lock().take());
+    }
+
+    /// The same, for an editor that has room for the connection. Returns whether it has.
+    pub(crate) fn set_editor(&self, charge: impl FnOnce() -> Option<ConnectionCharge>) -> bool {
+        let mut editor = self.editor.lock();
+        if editor.is_none() {
+            *editor = charge();
+        }
+        let admitted = editor.is_some();
+        drop(editor);
+        if admitted {
+            self.set_authenticated();
+        }
+        admitted
     }
 
     pub(super) fn is_authenticated(&self) -> bool {

@@ -1,46 +1,76 @@
-//! Counts the calls in flight on one connection.
+//! The calls in flight on one connection.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::Instant;
 
-/// How many calls are in flight, and since when there have been none.
+/// The calls in flight, and since when there have been none.
 pub(crate) struct InFlightCalls {
-    count: AtomicUsize,
+    calls: Mutex<Calls>,
     born: Instant,
-    /// When the last one ended, in milliseconds since the connection was made.
-    ended: AtomicU64,
     drained_notify: Notify,
+}
+
+#[derive(Default)]
+struct Calls {
+    /// When each call began, by its number.
+    began: BTreeMap<u64, Instant>,
+    /// The number of the next call.
+    next: u64,
+    /// When the last call ended.
+    ended: Option<Instant>,
 }
 
 /// A call in flight, until this is dropped.
 pub(crate) struct CallGuard {
     calls: Arc<InFlightCalls>,
+    number: u64,
     _permit: OwnedSemaphorePermit,
 }
 
+/// A moment, to tell the calls that began before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallMark(u64);
+
 impl InFlightCalls {
     pub(crate) fn new(born: Instant) -> Self {
-        let (count, ended) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Self { count, born, ended, drained_notify: Notify::new() }
+        Self { calls: Mutex::default(), born, drained_notify: Notify::new() }
     }
 
     pub(crate) fn begin(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> CallGuard {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        CallGuard { calls: Arc::clone(self), _permit: permit }
+        let mut calls = self.calls.lock();
+        let number = calls.next;
+        calls.next += 1;
+        calls.began.insert(number, Instant::now());
+        CallGuard { calls: Arc::clone(self), number, _permit: permit }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.count.load(Ordering::SeqCst)
+        self.calls.lock().began.len()
+    }
+
+    /// How long the oldest call has been in flight; `None` while there is none.
+    pub(crate) fn oldest(&self) -> Option<Duration> {
+        self.calls.lock().began.first_key_value().map(|(_, began)| began.elapsed())
+    }
+
+    pub(crate) fn mark(&self) -> CallMark {
+        CallMark(self.calls.lock().next)
+    }
+
+    /// Whether a call that began before `mark` is in flight.
+    pub(crate) fn any_before(&self, mark: CallMark) -> bool {
+        self.calls.lock().began.first_key_value().is_some_and(|(oldest, _)| *oldest < mark.0)
     }
 
     /// How long there have been no calls; `None` while there is one.
     pub(crate) fn none_for(&self) -> Option<Duration> {
-        let ended = Duration::from_millis(self.ended.load(Ordering::Relaxed));
-        (self.count() == 0).then(|| self.born.elapsed().saturating_sub(ended))
+        let calls = self.calls.lock();
+        calls.began.is_empty().then(|| calls.ended.unwrap_or(self.born).elapsed())
     }
 
     /// Waits until no call is in flight.
@@ -57,11 +87,14 @@ impl InFlightCalls {
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
-        let calls = &self.calls;
-        let now = u64::try_from(calls.born.elapsed().as_millis()).unwrap_or(u64::MAX);
-        calls.ended.fetch_max(now, Ordering::Relaxed);
-        if calls.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            calls.drained_notify.notify_waiters();
+        let drained = {
+            let mut calls = self.calls.calls.lock();
+            calls.began.remove(&self.number);
+            calls.ended = Some(Instant::now());
+            calls.began.is_empty()
+        };
+        if drained {
+            self.calls.drained_notify.notify_waiters();
         }
     }
 }

@@ -22,20 +22,22 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use evermoor_core::failure::outcome::{
     self, Answer, DeliveryStatus, NotSent, UndeliveredCall, Unknown,
 };
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::policy::hold_deadline::Deadline;
 use evermoor_core::policy::retry::RetryClass;
-use evermoor_core::policy::wake::Deadline;
 use evermoor_core::protocol::envelope::Request;
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};
 use super::transport::outbound::OutboundCall;
-use super::{Caller, LinkState, LiveConnection, UpstreamHandle};
+use super::{Caller, KnownCatalog, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
+use crate::system::budget::NoRoom;
 use crate::system::redaction;
 use hold_slots::HoldSlot;
 use in_flight::CallGuard;
@@ -223,11 +225,23 @@ impl<'a> Delivery<'a> {
                         let parts = self.bounded(parts, ready, limit, sent_at);
                         let count =
                             ReplyTally::new(&self.handle.current_tally, self.affected.take());
-                        CallReply::Stream(parts.counted(count).keeping(guard))
+                        let parts = parts.counted(count);
+                        CallReply::Stream(parts.arriving_on(Arc::clone(ready), guard))
                     }
-                    whole @ CallReply::Whole(_) => {
-                        self.affected.iter_mut().for_each(|call| call.end(CallEnd::Answered));
-                        whole
+                    CallReply::Whole(answer) => {
+                        let fate = DeliveryStatus::Unknown(Unknown::ReplyTooLarge, sent_at);
+                        let handed_over = self.hand_over().await;
+                        CallReply::Whole(match handed_over {
+                            Ok(()) => {
+                                let affected = self.affected.iter_mut();
+                                affected.for_each(|call| call.end(CallEnd::Answered));
+                                answer
+                            }
+                            Err(no_room) => {
+                                self.detail = no_room.to_string();
+                                self.end(fate)
+                            }
+                        })
                     }
                 });
             }
@@ -285,17 +299,32 @@ impl<'a> Delivery<'a> {
         Some(CallReply::Whole(self.end(fate)))
     }
 
+    /// Charges the editor for the answer.
+    async fn hand_over(&self) -> Result<(), NoRoom> {
+        match self.caller {
+            Some(caller) => caller.answer_charge.hand_over().await,
+            None => Ok(()),
+        }
+    }
+
     /// Sends the call and waits for its reply while the upstream is alive, at most until `limit`.
-    async fn send(&self, ready: &LiveConnection, limit: Instant) -> Result<CallReply, CallError> {
+    async fn send(
+        &self,
+        ready: &Arc<LiveConnection>,
+        limit: Instant,
+    ) -> Result<CallReply, CallError> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         // The tools may have changed since the call arrived.
         let known = self.handle.state.borrow().known.clone();
-        let traits = known.as_ref().map(|known| &known.traits);
-        let call = OutboundCall { request: self.request, caller: self.caller, traits };
+        let call = OwnedCall { request: self.request.clone(), caller: self.caller.cloned(), known };
+        let mut reply = call.send(Arc::clone(ready)).boxed();
         tokio::select! {
             biased;
-            reply = ready.connection.call(call) => reply,
-            () = ready.abandoned() => Err(unknown(Unknown::Stalled, STALLED.into())),
+            reply = &mut reply => reply,
+            () = ready.abandoned() => {
+                ready.keep_call(is_answered(reply).boxed());
+                Err(unknown(Unknown::Stalled, STALLED.into()))
+            }
             () = sleep_until(limit) => Err(unknown(Unknown::Timeout, self.too_late())),
         }
     }
@@ -315,12 +344,15 @@ impl<'a> Delivery<'a> {
         let ended =
             unknown(Unknown::EofBeforeReply, "the reply stream ended before the reply".into());
         let stalled = unknown(Unknown::Stalled, STALLED.into());
+        let unread = "this editor has not read earlier answers".to_owned();
+        let dropped = unknown(Unknown::ReplyTooLarge, unread);
         let detail = self.too_late();
         self.detail = detail;
         let late = self.answer(DeliveryStatus::Unknown(Unknown::Timeout, sent_at));
         // Keeps the connection open while the stream is read.
         let ready = Arc::clone(ready);
-        parts.or(ended).until(async move {
+        let charge = self.caller.map(|caller| caller.answer_charge.clone()).unwrap_or_default();
+        parts.or(ended).handing_over(charge, dropped).until(async move {
             tokio::select! {
                 () = ready.abandoned() => (stalled, true),
                 () = sleep_until(limit) => (late, false),
@@ -377,6 +409,30 @@ impl<'a> Delivery<'a> {
             retry_after: self.retry_after,
         };
         Answer::undelivered(&undelivered, self.request.id.clone())
+    }
+}
+
+/// A call that may outlive the wait for its answer.
+struct OwnedCall {
+    request: Request,
+    caller: Option<Caller>,
+    known: Option<Arc<KnownCatalog>>,
+}
+
+impl OwnedCall {
+    async fn send(self, ready: Arc<LiveConnection>) -> Result<CallReply, CallError> {
+        let traits = self.known.as_ref().map(|known| &known.traits);
+        let call = OutboundCall { request: &self.request, caller: self.caller.as_ref(), traits };
+        ready.connection.call(call).await
+    }
+}
+
+/// Waits for the reply to a call that was given up, and returns whether the upstream sent one.
+async fn is_answered(reply: impl Future<Output = Result<CallReply, CallError>>) -> bool {
+    match reply.await {
+        Ok(CallReply::Whole(_)) => true,
+        Ok(CallReply::Stream(parts)) => parts.answer().await.is_some(),
+        Err(_) => false,
     }
 }
 

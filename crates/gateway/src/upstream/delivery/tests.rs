@@ -75,7 +75,7 @@ async fn serve(
         let next = timeout(wait, received.recv()).await;
         let Ok(next) = next else {
             progress += 1;
-            inbox.deliver(step(progress));
+            inbox.deliver(step(progress), None);
             continue;
         };
         let Some(Outgoing { text, receipt }) = next else { return };
@@ -83,13 +83,13 @@ async fn serve(
         let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
         if request.method == method::PING {
             let pong = Response::result(request.id, Raw::of(&serde_json::json!({})));
-            inbox.deliver(Message::Response(pong));
+            inbox.deliver(Message::Response(pong), None);
         } else if breaks {
             inbox.close(Failure::new(Code::ConnectionLost, "It went.", "Wait."));
             return std::future::pending().await;
         } else {
             asked = true;
-            inbox.deliver(step(0));
+            inbox.deliver(step(0), None);
         }
     }
 }
@@ -114,6 +114,8 @@ fn progress_server(progress_every: Option<Duration>, breaks: bool) -> UpstreamHa
         history: crate::history::History::disabled(),
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
+        grants: crate::upstream::Grants::unused(),
+        budgets: Default::default(),
     };
     let connector = ProgressServer { progress_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();

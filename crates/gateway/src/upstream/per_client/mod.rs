@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::{self, Sharing};
 
 use super::{LinkState, ScopeOwner, UpstreamContext, UpstreamHandle};
-use crate::history::History;
 
 pub(super) struct PerClientConnections {
     context: UpstreamContext,
@@ -40,8 +39,6 @@ const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 impl PerClientConnections {
     pub(super) fn new(context: UpstreamContext, stop: CancellationToken) -> Self {
-        // Only the shared connection has a history.
-        let context = UpstreamContext { history: History::disabled(), ..context };
         Self { context, stop, by_owner: Mutex::default() }
     }
 

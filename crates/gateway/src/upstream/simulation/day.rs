@@ -73,6 +73,8 @@ impl Day {
                 history: crate::history::History::disabled(),
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::system_default(),
+                grants: crate::upstream::Grants::unused(),
+                budgets: Default::default(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);

@@ -161,14 +161,14 @@ impl SimulatedServer {
         }
         let answer = Response::result(id, result);
         if behaviour == Behaviour::DuplicateAnswers {
-            inbox.deliver(Message::Response(answer.clone()));
+            inbox.deliver(Message::Response(answer.clone()), None);
             let unknown = Response {
                 id: Some(evermoor_core::protocol::envelope::Id::number(u64::MAX)),
                 ..answer.clone()
             };
-            inbox.deliver(Message::Response(unknown));
+            inbox.deliver(Message::Response(unknown), None);
         }
-        inbox.deliver(Message::Response(answer));
+        inbox.deliver(Message::Response(answer), None);
     }
 }
 

@@ -16,20 +16,23 @@
 //!
 //! - [`desired_watch`]: what is wanted, and what of it is in force
 //! - [`state_channel`]: what the supervisor publishes
-//! - [`keepalive`]: detects a dead connection before a call does
+//! - [`establish`]: makes a connection ready for use
+//! - [`keepalive`]: detects a dead connection before a call does; [`kept_connection`]: one that hangs and
+//!   may only be busy
 //! - [`read_catalog`]: reads the catalog; [`catalog_refresh`]: reads it again when it changed
 //! - [`failures`]: the failures that the supervisor itself reports
 
 mod catalog_refresh;
 mod desired_watch;
+mod establish;
 mod failures;
 mod keepalive;
+mod kept_connection;
 mod read_catalog;
 pub(super) mod state_channel;
 #[cfg(test)]
 mod tests;
 
-use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -38,10 +41,8 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use evermoor_core::catalog::Catalog;
-use evermoor_core::catalog::limits::CatalogLimits;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::Resolution;
@@ -52,6 +53,7 @@ use super::desired_state::Mode;
 use super::subscriptions::SubscriptionSet;
 use super::transport::connection::{Connected, Incoming};
 use super::transport::connector::Connect;
+use super::transport::live_connection::LateCall;
 use super::{KnownCatalog, LinkState, LiveConnection, UpstreamSnapshot};
 use crate::config::secrets::is_about_secrets;
 use crate::system::clock::ClockAndRandom;
@@ -59,8 +61,10 @@ use crate::system::redaction;
 use catalog_refresh::CatalogRefresh;
 pub(super) use desired_watch::DesiredWatch;
 use desired_watch::Interruption;
+use establish::{Established, establish, unsubscribe_unwanted};
 use failures::{being_restarted, crash_loop, panicked, restarted};
 use keepalive::{KeepaliveProbe, ProbeResult};
+use kept_connection::KeptConnection;
 use state_channel::PublishedState;
 
 pub(super) struct Supervisor<C> {
@@ -70,6 +74,11 @@ pub(super) struct Supervisor<C> {
     signals: Signals,
     backoff: Backoff,
     crashes: CrashLoop,
+    /// Whether the upstream was seen to do two things at once, or seen not to. Its connections of single
+    /// editors share this.
+    concurrent: Arc<watch::Sender<Option<bool>>>,
+    /// The last connection whose calls were given up.
+    kept: Option<AbortOnDropHandle<()>>,
     generation: u64,
     clock: ClockAndRandom,
     tasks: TaskTracker,
@@ -90,6 +99,7 @@ struct NewConnection {
     ready: Arc<LiveConnection>,
     known: Arc<KnownCatalog>,
     incoming: mpsc::Receiver<Incoming>,
+    late_calls: mpsc::Receiver<LateCall>,
     /// What it was subscribed to when it was made.
     subscribed: SubscriptionSet,
 }
@@ -111,6 +121,7 @@ impl<C: Connect> Supervisor<C> {
         connector: C,
         published: PublishedState,
         signals: Signals,
+        concurrent: Arc<watch::Sender<Option<bool>>>,
         clock: ClockAndRandom,
         tasks: TaskTracker,
     ) -> Self {
@@ -123,6 +134,8 @@ impl<C: Connect> Supervisor<C> {
             signals,
             backoff,
             crashes,
+            concurrent,
+            kept: None,
             generation: 0,
             clock,
             tasks,
@@ -214,6 +227,8 @@ impl<C: Connect> Supervisor<C> {
             self.connector.switch_to(self.desired.config(), transport);
             self.backoff = backoff(self.desired.config());
             self.crashes = CrashLoop::default();
+            self.kept = None;
+            self.concurrent.send_replace(known.as_ref().and_then(|known| known.concurrent));
             self.published.incidents.is_over(Resolution::Changed, self.clock.now());
             self.publish(LinkState::Connecting, known);
         }
@@ -249,17 +264,26 @@ impl<C: Connect> Supervisor<C> {
             tools = catalog.tools.len(),
             "upstream connected"
         );
-        let ready = Arc::new(LiveConnection::new(self.generation, connection, self.clock.now()));
-        let known = Arc::new(KnownCatalog::new(handshake, catalog, self.connector.transport()));
+        let (ready, late_calls) =
+            LiveConnection::new(self.generation, connection, self.clock.now());
+        let (ready, seen) = (Arc::new(ready), *self.concurrent.borrow());
+        let known = KnownCatalog::new(handshake, catalog, self.connector.transport());
+        let known = Arc::new(known.seen_concurrent(seen));
         self.publish(LinkState::Ready(Arc::clone(&ready)), Some(Arc::clone(&known)));
         self.published.incidents.is_over(Resolution::Reconnected, ready.since);
-        Ok(NewConnection { ready, known, incoming, subscribed })
+        Ok(NewConnection { ready, known, incoming, late_calls, subscribed })
     }
 
     /// Watches a connection until it breaks, and returns why it did.
     async fn serve(&mut self, new: NewConnection) -> ConnectionEnd {
-        let NewConnection { ready, known, mut incoming, subscribed } = new;
-        let mut keepalive = KeepaliveProbe::new(self.desired.subscribe());
+        let NewConnection { ready, known, mut incoming, late_calls, subscribed } = new;
+        let mut keepalive = KeepaliveProbe::new(
+            &ready,
+            self.desired.subscribe(),
+            self.connector.preset_concurrency(),
+            Arc::clone(&self.concurrent),
+        );
+        let mut concurrent = self.concurrent.subscribe();
         let mut refresh = CatalogRefresh::new(&ready, &known);
         let wanted = self.published.wanted.clone();
         let mut unsubscribing = pin!(unsubscribe_unwanted(Arc::clone(&ready), wanted, subscribed));
@@ -282,14 +306,22 @@ impl<C: Connect> Supervisor<C> {
                 },
                 failure = ready.broken() => return ConnectionEnd::Failed(failure),
                 Ok(()) = self.signals.wakes.changed() => keepalive.suspect(),
-                verdict = keepalive.probe(&ready) => match verdict {
+                verdict = keepalive.probe() => match verdict {
                     ProbeResult::Alive => self.show_stall(&ready, None),
                     ProbeResult::Silent(failure) => self.show_stall(&ready, Some(failure)),
                     ProbeResult::Dead(failure) => {
                         ready.abandon();
                         return ConnectionEnd::Failed(failure);
                     }
+                    ProbeResult::Hung(failure) => {
+                        ready.abandon();
+                        let (pings, observed) =
+                            (keepalive.into_open_pings(), Arc::clone(&self.concurrent));
+                        self.keep(KeptConnection { ready, pings, late_calls, observed });
+                        return ConnectionEnd::Failed(failure);
+                    }
                 },
+                Ok(()) = concurrent.changed() => self.show_concurrency(&ready),
                 // Each event restarts a ping that waits for its answer, so they must not be frequent.
                 () = ready.refresh_requested(), if !refresh.is_pending() => refresh.request(self.config().catalog_limits),
                 read = refresh.next() => match read {
@@ -307,9 +339,26 @@ impl<C: Connect> Supervisor<C> {
         }
     }
 
+    /// Keeps a connection open whose calls were given up, in place of the one before it.
+    fn keep(&mut self, connection: KeptConnection) {
+        self.connector.keep_last();
+        let kept = self.tasks.spawn(connection.run(self.config().call_timeout));
+        self.kept = Some(AbortOnDropHandle::new(kept));
+    }
+
+    /// Publishes what was seen of the upstream's concurrency, so that it is cached.
+    fn show_concurrency(&self, ready: &Arc<LiveConnection>) {
+        let (known, seen) = (self.published.known(), *self.concurrent.borrow());
+        if let Some(known) = known.filter(|known| known.concurrent != seen) {
+            let known = KnownCatalog::clone(&known).seen_concurrent(seen);
+            self.publish(LinkState::Ready(Arc::clone(ready)), Some(Arc::new(known)));
+        }
+    }
+
     /// Publishes lists that were read again, if they changed.
     fn show_catalog(&self, ready: &Arc<LiveConnection>, known: KnownCatalog) {
         if self.published.known().is_none_or(|before| before.catalog != known.catalog) {
+            let known = known.seen_concurrent(*self.concurrent.borrow());
             self.publish(LinkState::Ready(Arc::clone(ready)), Some(Arc::new(known)));
         }
     }
@@ -329,6 +378,9 @@ impl<C: Connect> Supervisor<C> {
     /// made once the old one is closed.
     async fn close(&mut self, ready: &Arc<LiveConnection>, end: &ConnectionEnd) {
         let closing = async |ready: Arc<LiveConnection>| ready.connection.close().await;
+        if let ConnectionEnd::Interrupted(_) = end {
+            self.kept = None;
+        }
         match end {
             // It is gone.
             ConnectionEnd::Failed(_) => {}
@@ -402,6 +454,7 @@ impl<C: Connect> Supervisor<C> {
     /// Waits until the user resumes the upstream. Changes of the configuration still apply.
     async fn pause(&mut self) {
         tracing::info!(upstream = %self.config().name, "upstream paused");
+        self.kept = None;
         let since = self.clock.now();
         self.published.incidents.is_over(Resolution::Paused, since);
         while self.adopt() == Mode::Pause {
@@ -434,45 +487,6 @@ impl<C: Connect> Supervisor<C> {
     fn publish(&self, link: LinkState, known: Option<Arc<KnownCatalog>>) {
         let config = Arc::clone(self.desired.config());
         self.published.set(UpstreamSnapshot { link, known, config });
-    }
-}
-
-/// What an attempt to connect results in.
-struct Established {
-    connected: Connected,
-    catalog: Catalog,
-    subscribed: SubscriptionSet,
-}
-
-/// Makes a connection, reads the catalog, and subscribes to what editors want.
-async fn establish(
-    connector: &mut impl Connect,
-    wanted: watch::Receiver<SubscriptionSet>,
-    limits: CatalogLimits,
-) -> Result<Established, Failure> {
-    let connected = connector.connect().await?;
-    let catalog =
-        read_catalog::catalog(&connected.connection, &connected.handshake, limits).await?;
-    let subscribed = wanted.borrow().clone();
-    connected.connection.subscribe(wanted, &connected.handshake).await;
-    Ok(Established { connected, catalog, subscribed })
-}
-
-/// Unsubscribes a connection from what no editor wants any more, as long as it is polled.
-async fn unsubscribe_unwanted(
-    ready: Arc<LiveConnection>,
-    mut wanted: watch::Receiver<SubscriptionSet>,
-    mut subscribed: SubscriptionSet,
-) -> Infallible {
-    loop {
-        let now = wanted.borrow_and_update().clone();
-        if now != subscribed {
-            ready.connection.unsubscribe(&subscribed, &now).await;
-            subscribed = now;
-        }
-        if wanted.changed().await.is_err() {
-            return std::future::pending().await;
-        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! ([`HttpConnection`]). Over stdio and HTTP+SSE, messages flow both ways and answers are matched to
 //! calls by id ([`Duplex`]). Callers do not know which one they use.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -14,13 +16,18 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::Handshake;
+use evermoor_platform::process::info;
 
 use super::duplex::Duplex;
 use super::http::HttpConnection;
+use super::live_connection::LateCall;
 use super::outbound::OutboundCall;
 use super::resubscribe;
 use crate::history::ReplyTally;
+use crate::system::budget::AnswerCharge;
 use crate::system::redaction;
+use crate::upstream::LiveConnection;
+use crate::upstream::delivery::in_flight::CallGuard;
 use crate::upstream::subscriptions::SubscriptionSet;
 
 /// A live connection to an upstream.
@@ -70,6 +77,10 @@ pub struct ReplyStream {
     fallback: Option<Box<Answer>>,
     /// Resolves when the call is given up.
     give_up: Option<BoxFuture<'static, GivenUp>>,
+    /// The connection that it arrives on, and the call's place among those in flight.
+    live: Option<(Arc<LiveConnection>, CallGuard)>,
+    /// What the answer is charged to, and the answer if that has no room.
+    charge: Option<(AnswerCharge, Box<Answer>)>,
     count: Option<ReplyTally>,
     /// Dropped when the answer has been read or the stream is dropped.
     guards: Vec<Box<dyn Send>>,
@@ -159,6 +170,17 @@ impl Connection {
         }
     }
 
+    /// Whether the server's process is known to be stopped, by a signal or a debugger.
+    pub(crate) async fn is_stopped(&self) -> bool {
+        match self {
+            Self::Http(http) => http.is_stopped().await,
+            Self::Duplex(duplex) => match duplex.process() {
+                Some(leader) => info::group_is_stopped(leader).await,
+                None => false,
+            },
+        }
+    }
+
     /// Closes the connection in the way of its transport.
     pub(crate) async fn close(&self) {
         match self {
@@ -203,6 +225,8 @@ impl ReplyStream {
             parts,
             fallback: None,
             give_up: None,
+            live: None,
+            charge: None,
             count: None,
             guards: Vec::new(),
         }
@@ -223,6 +247,16 @@ impl ReplyStream {
         Self { give_up: Some(give_up.boxed()), ..self }
     }
 
+    /// Counts the call as in flight on `live`, and what arrives as a sign of life of the upstream.
+    pub(crate) fn arriving_on(self, live: Arc<LiveConnection>, guard: CallGuard) -> Self {
+        Self { live: Some((live, guard)), ..self }
+    }
+
+    /// Charges the editor for the answer, or answers `dropped` if there is no room.
+    pub(crate) fn handing_over(self, charge: AnswerCharge, dropped: Answer) -> Self {
+        Self { charge: Some((charge, Box::new(dropped))), ..self }
+    }
+
     /// Counts the end of the call if an outage affects it.
     pub(crate) fn counted(self, count: ReplyTally) -> Self {
         Self { count: Some(count), ..self }
@@ -234,7 +268,7 @@ impl ReplyStream {
         self
     }
 
-    /// The next part; `None` after the answer.
+    /// The next part; `None` after the answer. Cancel safe.
     pub async fn next(&mut self) -> Option<ReplyPart> {
         if self.answered {
             return None;
@@ -242,6 +276,13 @@ impl ReplyStream {
         let next = match self.first.take() {
             Some(first) => Some(first),
             None => self.receive().await,
+        };
+        if let (Some(_), Some((live, _))) = (&next, &self.live) {
+            live.record_activity();
+        }
+        let next = match next {
+            Some(ReplyPart::Answer(answer)) => Some(self.hand_over(answer).await),
+            next => next,
         };
         let next = next.or_else(|| {
             if let Some(count) = self.count.take() {
@@ -255,10 +296,23 @@ impl ReplyStream {
             }
             self.answered = true;
             self.give_up = None;
+            self.live = None;
             self.guards.clear();
             self.parts.close();
         }
         next
+    }
+
+    /// The answer, once its editor is charged for it.
+    async fn hand_over(&mut self, answer: Answer) -> ReplyPart {
+        let Some((charge, _)) = &self.charge else { return ReplyPart::Answer(answer) };
+        let charge = charge.clone();
+        // Stays the next part if the caller does not wait.
+        let part = self.first.insert(ReplyPart::Answer(answer));
+        if let (Err(_), Some((_, dropped))) = (charge.hand_over().await, self.charge.take()) {
+            *part = ReplyPart::Answer(*dropped);
+        }
+        self.first.take().expect("it was just inserted")
     }
 
     async fn receive(&mut self) -> Option<ReplyPart> {
@@ -277,7 +331,26 @@ impl ReplyStream {
         if let Some(count) = self.count.take() {
             if by_outage { count.lost() } else { count.late() }
         }
+        if let Some((live, _)) = self.live.take().filter(|_| by_outage) {
+            live.keep_call(self.rest());
+        }
         Some(ReplyPart::Answer(given_up))
+    }
+
+    /// Waits for the answer of a call that was given up. The call stays open at the upstream meanwhile.
+    fn rest(&mut self) -> LateCall {
+        let (_, nothing) = mpsc::channel(1);
+        let mut parts = std::mem::replace(&mut self.parts, nothing);
+        let guards = std::mem::take(&mut self.guards);
+        async move {
+            let mut answered = false;
+            while let Some(part) = parts.recv().await {
+                answered |= matches!(part, ReplyPart::Answer(_));
+            }
+            drop(guards);
+            answered
+        }
+        .boxed()
     }
 
     /// Skips to the answer.

@@ -1,5 +1,7 @@
 //! Connects to an upstream as its configuration says.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,6 +19,8 @@ use super::http::HttpClients;
 use super::stdio::StdioServer;
 use crate::apps::App;
 use crate::config::secrets::{Found, Secrets};
+use crate::system::budget::Budget;
+use crate::upstream::auth::{GrantHandle, Grants, ProtectedServer};
 use crate::upstream::demo;
 
 /// Makes connections. This is all that the supervisor knows about the transport.
@@ -28,6 +32,14 @@ pub(crate) trait Connect: Send + 'static {
         None
     }
 
+    /// What the preset says about whether the server does two things at once.
+    fn preset_concurrency(&self) -> Option<bool> {
+        None
+    }
+
+    /// Keeps the process of the last connection when the next one is made.
+    fn keep_last(&mut self) {}
+
     /// Makes connections as `config` says from now on.
     fn switch_to(&mut self, _config: &config::UpstreamConfig, _dialect: Option<Transport>) {}
 }
@@ -38,6 +50,9 @@ pub(crate) struct Connector {
     /// The state of the application, if the upstream is one.
     app: App,
     secrets: Secrets,
+    grants: Grants,
+    /// How much of what the server sends may be kept.
+    buffers: Arc<Budget>,
     /// The secrets that the configuration refers to.
     needed: Vec<SecretRef>,
     tasks: TaskTracker,
@@ -50,6 +65,7 @@ enum Target {
         url: UpstreamUrl,
         local: bool,
         reach: Box<HttpOptions>,
+        grant: Option<GrantHandle>,
     },
     Stdio(Box<StdioServer>),
     /// An application, by its preset.
@@ -63,13 +79,15 @@ impl Connector {
     pub(crate) fn new(
         config: &config::UpstreamConfig,
         app: App,
-        secrets: Secrets,
+        (secrets, grants): (Secrets, Grants),
+        buffers: Arc<Budget>,
         transport: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
         let (target, needed) = (Target::Demo(None), Vec::new());
-        let mut connector = Self { target, app, secrets, needed, tasks, stop, transport };
+        let mut connector =
+            Self { target, app, secrets, grants, buffers, needed, tasks, stop, transport };
         connector.switch_to(config, transport);
         connector
     }
@@ -80,9 +98,16 @@ impl Connector {
         local: bool,
         reach: &HttpOptions,
         found: &Found,
+        grant: Option<GrantHandle>,
     ) -> Result<Connected, Failure> {
+        if let Some(grant) = &grant {
+            // Without a token the server need not be asked.
+            grant.token().await?;
+        }
         // New clients for each connection, so that no socket of the last one is reused.
-        let clients = HttpClients::new(&url, local, reach, found, &self.tasks).await?;
+        let clients =
+            HttpClients::new(&url, local, reach, found, &self.buffers, &self.tasks).await?;
+        let clients = clients.with_grant(grant);
         let (connected, transport) =
             discovery::connect(&clients, &url, self.transport, &self.tasks).await?;
         self.transport = Some(transport);
@@ -104,8 +129,8 @@ impl Connector {
                     EndpointTransport::Sse => Some(Transport::Events),
                 };
                 let Ok(url) = Url::parse(&address) else { continue };
-                match self.connect_http(url, true, &HttpOptions::default(), &Found::default()).await
-                {
+                let (reach, found) = (HttpOptions::default(), Found::default());
+                match self.connect_http(url, true, &reach, &found, None).await {
                     Ok(connected) => {
                         app.serves(&preset, port);
                         return Ok(connected);
@@ -126,6 +151,20 @@ impl Connect for Connector {
         }
     }
 
+    fn preset_concurrency(&self) -> Option<bool> {
+        match &self.target {
+            Target::App(preset) => self.app.preset(preset).ok()?.concurrent,
+            Target::Http { .. } | Target::Stdio(_) | Target::Demo(_) => None,
+        }
+    }
+
+    fn keep_last(&mut self) {
+        match &mut self.target {
+            Target::Stdio(server) => server.keep_last(),
+            Target::Http { .. } | Target::App(_) | Target::Demo(_) => {}
+        }
+    }
+
     fn switch_to(&mut self, config: &config::UpstreamConfig, transport: Option<Transport>) {
         let previous = match &self.target {
             Target::Stdio(server) => Some(server.retire()),
@@ -138,10 +177,12 @@ impl Connect for Connector {
                 url: url.clone(),
                 local: config.transport.is_local(),
                 reach: Box::new(reach.clone()),
+                grant: ProtectedServer::of(config).map(|server| self.grants.of(server)),
             },
             config::TransportConfig::Stdio(program) => {
                 let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());
-                let server = StdioServer::new(config.name.clone(), program, transport, tasks, stop);
+                let (name, buffers) = (config.name.clone(), Arc::clone(&self.buffers));
+                let server = StdioServer::new(name, program, buffers, transport, tasks, stop);
                 Target::Stdio(Box::new(server.after(previous)))
             }
             config::TransportConfig::App { preset } => Target::App(preset.clone()),
@@ -155,11 +196,12 @@ impl Connect for Connector {
                 let found = self.secrets.find(&self.needed).await?;
                 server.connect(&found).await
             }
-            Target::Http { url, local, reach } => {
+            Target::Http { url, local, reach, grant } => {
                 let (address, local, reach) = (url.clone(), *local, reach.clone());
+                let grant = grant.clone();
                 let found = self.secrets.find(&self.needed).await?;
                 let url = address.fill(|reference| found.value(reference))?;
-                self.connect_http(url, local, &reach, &found).await
+                self.connect_http(url, local, &reach, &found, grant).await
             }
             Target::App(preset) => {
                 let preset = preset.clone();
@@ -172,7 +214,8 @@ impl Connect for Connector {
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                self.connect_http(url, true, &HttpOptions::default(), &Found::default()).await
+                let (reach, found) = (HttpOptions::default(), Found::default());
+                self.connect_http(url, true, &reach, &found, None).await
             }
         }
     }

@@ -4,21 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, SetOnce};
+use tokio::sync::{Notify, Semaphore, SetOnce, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::mcp::method;
+use evermoor_platform::process::descriptors;
 
 use super::connection::{CallError, Connection};
 use super::outbound::OutboundCall;
 use crate::upstream::delivery::in_flight::{CallGuard, InFlightCalls};
 
 /// How many calls may be in flight; further calls wait. Over HTTP each call takes a TCP connection,
-/// and sockets are the first thing that a machine runs out of.
+/// and sockets are the first thing that a machine runs out of: one upstream gets at most an eighth.
 const MAX_IN_FLIGHT: usize = 1024;
 
 /// A connection in use.
@@ -38,7 +40,12 @@ pub struct LiveConnection {
     /// Notified when the lists must be read again.
     refresh: Notify,
     abandoned: CancellationToken,
+    late_calls: mpsc::Sender<LateCall>,
 }
+
+/// A call whose editor has been answered that the outcome is unknown. It returns whether the upstream
+/// replied after all. At most as many as may be in flight.
+pub(crate) type LateCall = BoxFuture<'static, bool>;
 
 /// A connected upstream does not respond.
 #[derive(Clone, Debug)]
@@ -48,21 +55,29 @@ pub struct Stall {
 }
 
 impl LiveConnection {
-    pub(crate) fn new(generation: u64, connection: Connection, since: SystemTime) -> Self {
+    /// A connection, and the calls on it that outlive it.
+    pub(crate) fn new(
+        generation: u64,
+        connection: Connection,
+        since: SystemTime,
+    ) -> (Self, mpsc::Receiver<LateCall>) {
         let opened = Instant::now();
-        Self {
+        let (late_calls, late) = mpsc::channel(MAX_IN_FLIGHT);
+        let live = Self {
             since,
             generation,
             connection,
             opened,
             last_activity: AtomicU64::new(0),
             calls: Arc::new(InFlightCalls::new(opened)),
-            permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+            permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT.min(descriptors::limit() / 8))),
             stalled: Mutex::new(None),
             broken: SetOnce::new(),
             refresh: Notify::new(),
             abandoned: CancellationToken::new(),
-        }
+            late_calls,
+        };
+        (live, late)
     }
 
     pub(crate) fn record_activity(&self) {
@@ -161,5 +176,12 @@ impl LiveConnection {
 
     pub(crate) async fn abandoned(&self) {
         self.abandoned.cancelled().await;
+    }
+
+    /// Hands over a call that was given up, as its reply may still come. If the connection is not kept,
+    /// the call is dropped, which cancels it at the upstream.
+    pub(crate) fn keep_call(&self, call: LateCall) {
+        // There is room: each of them still counts as a call in flight.
+        let _ = self.late_calls.try_send(call);
     }
 }

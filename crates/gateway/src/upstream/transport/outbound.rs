@@ -6,6 +6,7 @@
 use evermoor_core::catalog::tool_traits::ToolTraits;
 use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::params::Params;
 use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::encode_header;
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
@@ -13,7 +14,7 @@ use evermoor_core::protocol::translate::param_headers::required_headers;
 use evermoor_core::protocol::translate::request::for_version;
 use evermoor_core::protocol::version::ProtocolVersion;
 
-use crate::upstream::server_requests::{Caller, with_client_meta};
+use crate::upstream::server_requests::Caller;
 
 /// A call that is to be sent.
 #[derive(Clone, Copy)]
@@ -51,5 +52,21 @@ impl<'a> OutboundCall<'a> {
         let Some(traits) = self.traits else { return Vec::new() };
         let headers = required_headers(self.request, traits).into_iter();
         headers.filter_map(|(name, value)| Some((name, encode_header(&value?)))).collect()
+    }
+}
+
+/// Adds client metadata to a call's parameters for a stateless server, or removes it for one with
+/// sessions.
+fn with_client_meta(
+    params: Option<Params>,
+    caller: Option<&Caller>,
+    stateless: Option<&ClientMeta>,
+) -> Option<Params> {
+    match (stateless, caller) {
+        (Some(gateway), None) => Some(gateway.attach(params)),
+        (Some(_), Some(Caller { client_meta: Some(editor), .. })) => Some(editor.attach(params)),
+        (Some(_), Some(Caller { client_meta: None, .. })) => params,
+        (None, Some(Caller { client_meta: None, .. })) => ClientMeta::strip(params),
+        (None, _) => params,
     }
 }

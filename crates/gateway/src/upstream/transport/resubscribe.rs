@@ -102,7 +102,7 @@ mod tests {
                     true => Response::error(Some(request.id), -32002, "It is gone."),
                     false => Response::result(request.id, Raw::of(&serde_json::json!({}))),
                 };
-                inbox.deliver(Message::Response(answer));
+                inbox.deliver(Message::Response(answer), None);
             }
         };
         tokio::select! {

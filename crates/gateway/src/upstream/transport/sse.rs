@@ -6,9 +6,11 @@
 //! the supervisor connects again. The answer to a POST only says whether the message arrived.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -17,16 +19,16 @@ use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
-use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::sse::SseEvent;
 
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing, SendError};
 use super::http::client::{HttpAnswer, HttpClients, HttpError, HttpRequest, Place};
 use super::http::{body_or_nothing, status};
+use crate::system::budget::{Budget, Intake, SharedCharge};
 use crate::system::message_body::MessageBody;
+use crate::system::message_parser;
 
 /// How long the `endpoint` event may take.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
@@ -58,7 +60,7 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Fail
     if !answer.status().is_success() || !answer.is_event_stream() {
         return Err(status::refused(url, answer).await);
     }
-    let mut events = SseEvents::new(answer);
+    let mut events = SseEvents::new(answer, &clients.buffers);
     while let Some(event) = events.next().await {
         if event.kind == "endpoint" {
             let endpoint = own_endpoint(url, &event.data)?;
@@ -86,8 +88,8 @@ fn own_endpoint(url: &Url, named: &[u8]) -> Result<Url, Failure> {
 async fn read(mut events: SseEvents, inbox: Inbox, url: Url) {
     let stream = async {
         while let Some(event) = events.next().await {
-            if let Ok(message) = Message::parse(&event.data) {
-                inbox.deliver(message);
+            if let Ok(message) = message_parser::parse(&event.data).await {
+                inbox.deliver(message, event.charge);
             }
         }
     };
@@ -188,26 +190,40 @@ async fn refused(answer: HttpAnswer, endpoint: &Url) -> SendError {
     }
 }
 
+/// An event of the server, and what is charged for it.
+struct ServerEvent {
+    kind: String,
+    data: Bytes,
+    charge: Option<SharedCharge>,
+}
+
 /// The events of the server's stream.
 struct SseEvents {
     answer: HttpAnswer,
     parser: sse::SseParser,
-    ready: std::vec::IntoIter<SseEvent>,
+    ready: VecDeque<ServerEvent>,
+    intake: Intake,
 }
 
 impl SseEvents {
-    fn new(answer: HttpAnswer) -> Self {
-        Self { answer, parser: sse::SseParser::new(LARGEST_REPLY), ready: Vec::new().into_iter() }
+    fn new(answer: HttpAnswer, buffers: &Arc<Budget>) -> Self {
+        let parser = sse::SseParser::new(LARGEST_REPLY);
+        Self { answer, parser, ready: VecDeque::new(), intake: Intake::new(buffers) }
     }
 
     /// The next event; `None` when the stream has ended, for whatever reason.
-    async fn next(&mut self) -> Option<SseEvent> {
+    async fn next(&mut self) -> Option<ServerEvent> {
         loop {
-            if let Some(event) = self.ready.next() {
+            if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
             let chunk = self.answer.chunk().await.ok()??;
-            self.ready = self.parser.push(&chunk).ok()?.into_iter();
+            self.intake.admit(chunk.len()).await.ok()?;
+            for event in self.parser.push(&chunk).ok()? {
+                let (data, charge) = self.intake.take(event.data);
+                self.ready.push_back(ServerEvent { kind: event.kind, data, charge });
+            }
+            self.intake.keep_only(self.parser.buffered());
         }
     }
 }
@@ -231,10 +247,16 @@ mod tests {
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
         let reach = HttpOptions::default();
-        let clients =
-            HttpClients::new(&endpoint, true, &reach, &Default::default(), &TaskTracker::new())
-                .await
-                .unwrap();
+        let clients = HttpClients::new(
+            &endpoint,
+            true,
+            &reach,
+            &Default::default(),
+            &Arc::default(),
+            &TaskTracker::new(),
+        )
+        .await
+        .unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();

@@ -96,6 +96,11 @@ impl ChildEnvironment {
         Self { variables, home }
     }
 
+    /// Whether every child gets this variable of ours.
+    pub fn is_passed_on(name: &str) -> bool {
+        is_allowed(System::HERE, name)
+    }
+
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -112,18 +117,17 @@ impl ChildEnvironment {
 
 /// The variables of this process that a child may see.
 pub fn allowed(system: System, ours: impl Iterator<Item = (OsString, OsString)>) -> Variables {
-    let known = |name: &OsStr| match (system, name.to_str()) {
-        (_, None) => false,
-        (System::Windows, Some(name)) => {
-            WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name))
-        }
-        (System::MacOs | System::Linux, Some(name)) => {
-            UNIX.contains(&name) || name.starts_with("LC_")
-        }
-    };
+    let known = |name: &OsStr| name.to_str().is_some_and(|name| is_allowed(system, name));
     // A value that starts like this is an exported bash function, which a vulnerable shell would run.
     let function = |value: &OsStr| value.as_encoded_bytes().starts_with(b"()");
     ours.filter(|(name, value)| known(name) && !function(value)).collect()
+}
+
+fn is_allowed(system: System, name: &str) -> bool {
+    match system {
+        System::Windows => WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name)),
+        System::MacOs | System::Linux => UNIX.contains(&name) || name.starts_with("LC_"),
+    }
 }
 
 /// The value of a variable. Names are case-insensitive on Windows.

@@ -1,4 +1,4 @@
-//! Starts the program of a stdio upstream, which must not outlive this process.
+//! Starts the program of a stdio upstream and ends it with its descendants ([`tree`]).
 //!
 //! # Theory of operation
 //! A stdio server is rarely one process: `npx` starts a shell that starts node. So a program is started
@@ -19,11 +19,11 @@
 //! - [`path`]: the search path of the user's terminal
 //! - [`program`]: finds a program on the search path
 //! - [`tree`]: waits for a process tree and ends it
-//! - [`exit`]: how a process exited
+//! - [`exit_status`]: how a process exited
 //! - [`orphans`]: ends the children of a gateway that was killed
 
 pub mod environment;
-pub mod exit;
+pub mod exit_status;
 pub mod orphans;
 pub mod path;
 pub mod program;
@@ -43,7 +43,7 @@ use std::sync::mpsc;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 pub use environment::ChildEnvironment;
-pub use exit::ProcessExit;
+pub use exit_status::ProcessExit;
 pub use tree::ProcessTree;
 #[cfg(unix)]
 use unix as system;

@@ -39,9 +39,15 @@ pub(super) fn name(pid: u32) -> Option<String> {
     Some(name.trim_end_matches('\n').to_owned())
 }
 
+pub(super) fn is_stopped(pid: u32) -> bool {
+    Stat::of(pid).is_some_and(|stat| stat.stopped)
+}
+
 struct Stat {
     /// It has exited and is not reaped yet.
     exited: bool,
+    /// A signal or a debugger has stopped it.
+    stopped: bool,
     spent: u64,
     started: u64,
 }
@@ -57,6 +63,7 @@ impl Stat {
         let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
         Some(Self {
             exited: matches!(*fields.first()?, "Z" | "X"),
+            stopped: matches!(*fields.first()?, "T" | "t"),
             spent: number(11)? + number(12)?,
             started: number(19)?,
         })

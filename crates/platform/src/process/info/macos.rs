@@ -8,10 +8,30 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::{ProcessInfo, ProcessUsage};
 
+/// What identifies a process.
+pub(crate) struct Identity {
+    pub(crate) parent: u32,
+    pub(crate) started: u64,
+    pub(crate) exited: bool,
+}
+
+pub(crate) fn identity(pid: u32) -> Option<Identity> {
+    let info = info(pid)?;
+    Some(Identity {
+        parent: info.pbi_ppid,
+        started: u64::try_from(start(&info).as_micros()).ok()?,
+        exited: info.pbi_status == libc::SZOMB,
+    })
+}
+
+/// When a process started, since the epoch.
+fn start(info: &libc::proc_bsdinfo) -> Duration {
+    Duration::from_secs(info.pbi_start_tvsec) + Duration::from_micros(info.pbi_start_tvusec)
+}
+
 pub(super) fn of(pid: u32) -> Option<ProcessInfo> {
     let info = info(pid)?;
-    let start =
-        Duration::from_secs(info.pbi_start_tvsec) + Duration::from_micros(info.pbi_start_tvusec);
+    let start = start(&info);
     let since_epoch = crate::clock::now().duration_since(UNIX_EPOCH).ok()?;
     let executable = executable(pid);
     let name = super::name_of(executable.as_deref(), reported(&info))?;
@@ -37,7 +57,7 @@ pub(super) fn usage(pid: u32) -> Option<ProcessUsage> {
     Some(ProcessUsage { memory: usage.ri_phys_footprint, processor: time(spent)? })
 }
 
-pub(super) fn all() -> Vec<u32> {
+pub(crate) fn all() -> Vec<u32> {
     let mut pids = vec![0_i32; 8192];
     let size = libc::c_int::try_from(pids.len() * size_of::<i32>()).unwrap_or(0);
     #[expect(unsafe_code, reason = "calls libproc, a C library")]
@@ -53,6 +73,10 @@ pub(super) fn name(pid: u32) -> Option<String> {
         // One more call, for the few processes whose executable was deleted.
         None => super::name_of(None, reported(&info(pid)?)),
     }
+}
+
+pub(super) fn is_stopped(pid: u32) -> bool {
+    info(pid).is_some_and(|info| info.pbi_status == libc::SSTOP)
 }
 
 /// The two names that the system reports, cut off after 32 and 16 bytes.

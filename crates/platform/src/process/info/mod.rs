@@ -22,6 +22,9 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
+#[cfg(target_os = "macos")]
+pub(crate) use macos::{all, identity};
+
 /// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessInfo {
@@ -74,6 +77,22 @@ pub async fn group_processor_time(leader: u32) -> Duration {
         members.filter_map(usage).map(|usage| usage.processor).sum()
     });
     measure.await.unwrap_or_default()
+}
+
+/// Whether a process of a group is stopped, by a signal or a debugger. A stopped process does not work;
+/// one that only uses no processor may be waiting.
+pub async fn group_is_stopped(leader: u32) -> bool {
+    let look = tokio::task::spawn_blocking(move || {
+        let mut members = system::all().into_iter().filter(|pid| is_in_group(*pid, leader));
+        members.any(system::is_stopped)
+    });
+    look.await.unwrap_or(false)
+}
+
+/// The same for the process that listens on a port of the loopback address.
+pub async fn is_stopped_on(port: u16) -> bool {
+    let owner = crate::process::port::owner(port).await;
+    owner.is_some_and(|owner| system::is_stopped(owner.pid))
 }
 
 #[cfg(unix)]

@@ -50,6 +50,11 @@ pub(super) fn name(pid: u32) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
+/// Windows has no such state: a debugger suspends the threads of a process one by one.
+pub(super) fn is_stopped(_pid: u32) -> bool {
+    false
+}
+
 pub(super) fn all() -> Vec<u32> {
     let mut found = Vec::new();
     #[expect(unsafe_code, reason = "calls the Win32 API")]

@@ -3,12 +3,13 @@
 //! launchd, systemd and the Windows Task Scheduler read a file that describes the service. They
 //! restart the gateway after a failure, but not after a normal exit. The file and the commands are
 //! pure functions of the system, in [`unit`](mod@unit), and `verdict` says what the answers mean.
-//! [`stored_listener`] is the socket that systemd keeps open meanwhile.
+//! [`stored_listener`] is the socket that the service manager keeps open meanwhile.
 
 pub mod stored_listener;
 pub mod unit;
 mod verdict;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Service {
     pub output: PathBuf,
     /// The account of the user, on systems that need it.
     pub account: String,
+    /// The address to listen on, for a system that opens the socket itself.
+    pub address: Option<SocketAddr>,
 }
 
 /// The state of the service.
@@ -86,6 +89,11 @@ pub async fn uninstall() -> std::io::Result<ServiceResult> {
 /// Restarts the service.
 pub async fn restart() -> ServiceResult {
     perform(ManagerAction::Restart).await
+}
+
+/// Stops what the service manager keeps for a gateway that the user stopped, until the next login.
+pub async fn release() -> ServiceResult {
+    perform(ManagerAction::Release).await
 }
 
 /// The current state.

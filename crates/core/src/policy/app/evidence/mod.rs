@@ -203,9 +203,9 @@ fn apple_time(text: &str) -> Option<SystemTime> {
     let (sign, digits) = zone.split_at_checked(1)?;
     let digits = digits.replace(':', "");
     let (hours, minutes) = digits.split_at_checked(2)?;
-    let hours: u64 = hours.parse().ok()?;
-    let minutes: u64 = minutes.parse().ok()?;
-    let ahead = Duration::from_secs(hours * 3600 + minutes * 60);
+    // A byte each: larger numbers are no time zone, and could not be added up.
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let ahead = Duration::from_secs(u64::from(hours) * 3600 + u64::from(minutes) * 60);
     match sign {
         "+" => utc.checked_sub(ahead),
         "-" => utc.checked_add(ahead),

@@ -256,3 +256,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_time_zone_that_does_not_exist_is_no_time() {
+    assert!(apple_time("2026-08-22 00:14:53.00 +0300").is_some());
+    for zone in ["-3333333000000000000000", "+9999999999", "+03999999999999999999", "+0"] {
+        assert_eq!(apple_time(&format!("2026-08-22 00:14:53.00 {zone}")), None, "{zone}");
+    }
+}

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use evermoor_core::api::{ImportPreview, KeptServer, MovedServer, SetupResult};
 use evermoor_core::failure::Failure;
 use evermoor_core::import::ImportedServer;
-use evermoor_core::security::secret_patterns::scrub;
+use evermoor_core::security::redaction::patterns::scrub;
 use evermoor_platform::keychain::{Keychain, Prompting};
 use evermoor_setup::editors::plan::{unified_diff, without_token};
 use evermoor_setup::{EditorSpec, client};
@@ -170,7 +170,7 @@ async fn existing_secrets(manner: Prompting) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_core::security::known_secrets::Secret;
+    use evermoor_core::security::redaction::known::Secret;
 
     #[test]
     fn the_preview_shows_no_secret() {

@@ -15,10 +15,10 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::path::search_path;
 use evermoor_setup::editors::UserEditors;
 use evermoor_setup::editors::plan::without_token;
-use evermoor_setup::entry::desired::{default_transport, desired_entry, snippet};
+use evermoor_setup::entry::desired::{desired_entry, snippet};
 use evermoor_setup::{
-    DesiredEntries, EditorSpec, EditorTransport, EntryKind, GatewayAccess, GatewayEntry,
-    LiveSession, SetupError, SetupScope, client,
+    DesiredEntries, EditorSpec, GatewayAccess, GatewayEntry, LiveSession, SetupError, SetupScope,
+    client,
 };
 
 use crate::editors::setup::{check_location, setup_failure, tell};
@@ -66,7 +66,7 @@ pub(crate) async fn preview(
         };
         let entries = [(
             GatewayEntry::for_all().name,
-            desired_entry(client, &GatewayEntry::for_all(), default_transport(client), &access),
+            desired_entry(client, &GatewayEntry::for_all(), client.transport, &access),
         )];
         Ok(SetupPreview {
             path: shown_path(user_editors, client),
@@ -214,18 +214,10 @@ async fn undo_setup(
 /// An existing entry keeps its transport; a new one gets the editor's usual one.
 fn desired_entries(user_editors: &UserEditors, client: &EditorSpec) -> DesiredEntries {
     let gateway_entry = GatewayEntry::for_all();
-    let entries = user_editors.existing(client, SetupScope::User).unwrap_or_default();
-    let over_stdio = |entry: &evermoor_setup::ServerEntry| {
-        entry.name == gateway_entry.name && matches!(entry.kind, EntryKind::Stdio { .. })
-    };
-    let transport = if entries.iter().any(over_stdio) {
-        EditorTransport::Stdio
-    } else {
-        default_transport(client)
-    };
+    let gateway_entries = vec![gateway_entry];
     DesiredEntries {
-        gateway_entries: vec![gateway_entry],
-        transport,
+        transport: user_editors.transport(client, SetupScope::User, &gateway_entries),
+        gateway_entries,
         take_over: false,
         drop: Vec::new(),
     }

@@ -62,6 +62,7 @@ pub(crate) async fn call(
         logs: false,
         client_meta: Some(Arc::new(ClientMeta::editor(&client, client_capabilities))),
         client: Some(client.name),
+        since: Instant::now(),
     };
     let view = control.router.all(DASHBOARD).of_one(upstream.clone());
     let began = Instant::now();

@@ -105,10 +105,10 @@ async fn a_stall_keeps_the_time_at_which_it_began() {
     let watching = async {
         sleep(Duration::from_secs(21)).await;
         let first = ready.stalled().expect("a missed ping").since;
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_secs(15)).await;
         assert_eq!(ready.stalled().expect("it still stalls").since, first);
     };
-    let called = timeout(Duration::from_secs(82), handle.call(&request, None));
+    let called = timeout(Duration::from_secs(37), handle.call(&request, None));
     let (called, ()) = tokio::join!(called, watching);
-    assert!(called.is_err(), "the call is not given up");
+    assert!(called.is_err(), "the call is not given up yet");
 }

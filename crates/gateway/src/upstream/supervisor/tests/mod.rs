@@ -2,10 +2,12 @@
 //!
 //! - `wake`: the machine wakes up
 //! - `desired_state`: what is wanted changes while a server answers slowly or not at all
+//! - `hanging`: a server accepts calls and answers none of them, or is only busy
 //! - `unavailable`: what editors get while a server is slow, stalled or away
 //! - `server`: a server in memory
 
 mod desired_state;
+mod hanging;
 mod server;
 mod unavailable;
 mod wake;
@@ -50,6 +52,8 @@ fn context(config: &Config, tasks: TaskTracker, clock: ClockAndRandom) -> Upstre
         history: crate::history::History::disabled(),
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
+        grants: crate::upstream::Grants::unused(),
+        budgets: Default::default(),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -35,6 +35,8 @@ pub(super) struct Server {
     tool: Arc<AtomicU32>,
     /// The methods that it does not answer.
     silent: Arc<Mutex<Vec<&'static str>>>,
+    /// The requests that it has not answered, with where their answers go.
+    unanswered: Arc<Mutex<Vec<(Request, Inbox)>>>,
     inbox: Arc<Mutex<Option<Inbox>>>,
     tasks: TaskTracker,
 }
@@ -47,14 +49,20 @@ impl Server {
             listed: watch::Sender::new(0),
             tool: Arc::default(),
             silent: Arc::default(),
+            unanswered: Arc::default(),
             inbox: Arc::default(),
             tasks: TaskTracker::new(),
         }
     }
 
-    /// An upstream that is connected to this server.
+    /// An upstream that is connected to this server, over HTTP as far as its configuration says.
     pub(super) async fn connected(&self) -> UpstreamHandle {
-        let config = Config::parse("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n").unwrap();
+        self.connected_as("url = \"http://127.0.0.1:1/mcp\"").await
+    }
+
+    /// An upstream with these settings that is connected to this server.
+    pub(super) async fn connected_as(&self, settings: &str) -> UpstreamHandle {
+        let config = Config::parse(&format!("[upstreams.a]\n{settings}\n")).unwrap();
         let began = Instant::now();
         let now = move || SystemTime::UNIX_EPOCH + began.elapsed();
         let context = context(&config, self.tasks.clone(), ClockAndRandom::new(|| 0, now));
@@ -73,6 +81,35 @@ impl Server {
         self.silent.lock().clear();
     }
 
+    /// Answers what it has not answered, in the order in which it came, and everything from now on.
+    pub(super) fn catch_up(&self) {
+        self.answer_everything();
+        for (request, inbox) in std::mem::take(&mut *self.unanswered.lock()) {
+            self.answer(request, &inbox);
+        }
+    }
+
+    /// Waits until it has received a request that it does not answer.
+    pub(super) async fn until_unanswered(&self, method: &str) {
+        while !self.unanswered.lock().iter().any(|(request, _)| request.method == method) {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Reports progress of the calls that it has not answered.
+    pub(super) fn report_progress(&self) {
+        for (request, inbox) in self.unanswered.lock().iter() {
+            let params = serde_json::json!({ "progressToken": request.id.raw(), "progress": 1 });
+            let progress = Notification::new(method::PROGRESS, Some(Raw::of(&params)));
+            inbox.deliver(progress.into(), None);
+        }
+    }
+
+    /// The current connection, as the server has it.
+    pub(super) fn inbox(&self) -> Inbox {
+        self.inbox.lock().clone().expect("it is connected")
+    }
+
     /// Breaks the connection and refuses others.
     pub(super) fn refuse(&self, code: Code) {
         *self.refuses.lock() = Some(code);
@@ -89,7 +126,7 @@ impl Server {
     pub(super) fn change_tool(&self) {
         self.change_tool_silently();
         let changed = Notification::new("notifications/tools/list_changed", None);
-        self.inbox.lock().as_ref().expect("it is connected").deliver(changed.into());
+        self.inbox.lock().as_ref().expect("it is connected").deliver(changed.into(), None);
     }
 
     pub(super) async fn until_listed(&self, times: u32) {
@@ -112,12 +149,17 @@ impl Server {
                 self.listed.send_modify(|listed| *listed += 1);
             }
             if self.silent.lock().contains(&request.method.as_str()) {
+                self.unanswered.lock().push((request, inbox.clone()));
                 continue;
             }
-            let tool = format!("tool-{}", self.tool.load(Ordering::SeqCst));
-            let result = serde_json::json!({ "tools": [{ "name": tool }] });
-            inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&result))));
+            self.answer(request, &inbox);
         }
+    }
+
+    fn answer(&self, request: Request, inbox: &Inbox) {
+        let tool = format!("tool-{}", self.tool.load(Ordering::SeqCst));
+        let result = serde_json::json!({ "tools": [{ "name": tool }] });
+        inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&result))), None);
     }
 }
 
@@ -167,6 +209,7 @@ impl UpstreamHandle {
 }
 
 pub(super) fn call() -> Request {
-    let params = serde_json::json!({ "name": "tool-0", "arguments": {} });
+    let meta = serde_json::json!({ "progressToken": "mine" });
+    let params = serde_json::json!({ "name": "tool-0", "arguments": {}, "_meta": meta });
     Request::new(Id::number(1), method::TOOLS_CALL, Some(Raw::of(&params)))
 }

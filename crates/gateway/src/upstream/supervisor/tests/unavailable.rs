@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use evermoor_core::failure::Code;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::policy::first_list::ListHabits;
 use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::mcp::method;
 
 use super::server::{Server, call};
+use super::{Connect, Connected, start};
 use crate::upstream::{CallReply, LinkState, UpstreamHandle};
 
 /// Asks for the tools as an editor does, and returns the name of the first and how long it took.
@@ -107,4 +109,33 @@ async fn a_call_to_a_server_that_needs_sign_in_is_answered_at_once() {
     let details = &answer["result"]["_meta"]["dev.evermoor/outcome"];
     assert_eq!((&details["code"], &details["sent"]), (&(-33004).into(), &false.into()), "{answer}");
     assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+/// A server that never finishes its start, or refuses connections.
+struct NeverSeen {
+    starts: bool,
+}
+
+impl Connect for NeverSeen {
+    async fn connect(&mut self) -> Result<Connected, Failure> {
+        if self.starts {
+            std::future::pending::<()>().await;
+        }
+        Err(Failure::new(Code::ConnectionRefused, "Connection refused.", "Wait."))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_list_of_a_server_waits_while_it_starts_for_a_client_that_reads_it_only_once() {
+    let once = ListHabits { rereads: false, start_limit: Duration::from_secs(60) };
+    let again = ListHabits { rereads: true, ..once };
+    for (starts, habits, expected) in
+        [(true, once, 58_000), (true, again, 1500), (false, once, 1500), (false, again, 1500)]
+    {
+        let handle = start(NeverSeen { starts });
+        let began = Instant::now();
+        let wait = |outlook| habits.longest_wait(outlook, Duration::ZERO);
+        assert_eq!(handle.first_known(wait).await, None);
+        assert_eq!(began.elapsed().as_millis(), expected, "{starts} {habits:?}");
+    }
 }

@@ -64,7 +64,7 @@ async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: Sle
             server.executed.fetch_add(1, Ordering::SeqCst);
         }
         let answer = Response::result(request.id, Raw::of(&serde_json::json!({})));
-        inbox.deliver(Message::Response(answer));
+        inbox.deliver(Message::Response(answer), None);
     }
 }
 

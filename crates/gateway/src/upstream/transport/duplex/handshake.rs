@@ -174,17 +174,17 @@ mod tests {
                         serde_json::json!({ "code": -32022, "message": "no", "data": data });
                     let outcome = Outcome::Error(Raw::of(&error));
                     let id = Some(request.id);
-                    inbox.deliver(Message::Response(Response { id, outcome }));
+                    inbox.deliver(Message::Response(Response { id, outcome }), None);
                 }
-                Answer::Success | Answer::ErrorThenSuccess(_) => {
-                    inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&result))))
-                }
+                Answer::Success | Answer::ErrorThenSuccess(_) => inbox.deliver(
+                    Message::Response(Response::result(request.id, Raw::of(&result))),
+                    None,
+                ),
                 Answer::Error => {
-                    inbox.deliver(Message::Response(Response::error(
-                        Some(request.id),
-                        -32601,
-                        "no",
-                    )));
+                    inbox.deliver(
+                        Message::Response(Response::error(Some(request.id), -32601, "no")),
+                        None,
+                    );
                 }
                 Answer::Never => {}
                 Answer::Exit => return inbox.close(silent(LIMIT)),

@@ -17,6 +17,7 @@ use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_sub
 
 use super::super::connection::{Incoming, ReplyPart};
 use super::{Calls, Outgoing, SendReceipt};
+use crate::system::budget::SharedCharge;
 use crate::upstream::server_requests::ServerRequests;
 
 /// The transport's side of a channel.
@@ -35,10 +36,10 @@ pub(crate) struct Inbox {
 const IDLE_CHECK: Duration = Duration::from_millis(20);
 
 impl Inbox {
-    /// Passes on a message that arrived.
-    pub(crate) fn deliver(&self, message: Message) {
+    /// Passes on a message that arrived, with what is charged for it.
+    pub(crate) fn deliver(&self, message: Message, charge: Option<SharedCharge>) {
         match message {
-            Message::Response(response) => self.answer(response),
+            Message::Response(response) => self.answer(response, charge),
             Message::Notification(notification) if notification.method == method::PROGRESS => {
                 self.progress(notification);
             }
@@ -94,12 +95,17 @@ impl Inbox {
         self.closed.cancelled().await;
     }
 
-    fn answer(&self, response: Response) {
+    fn answer(&self, response: Response, charge: Option<SharedCharge>) {
         let number = response.id.as_ref().and_then(|id| id.raw().read::<u64>().ok());
         let call = number.and_then(|number| self.calls.lock().remove(&number));
         let Some(call) = call else {
             return tracing::debug!("dropped an answer to no call in flight");
         };
+        match &call.answer_charge {
+            Some(answer_charge) => answer_charge.arrived(charge),
+            // The answer to the gateway itself is a list, which has a limit of its own.
+            None => charge.iter().for_each(SharedCharge::release),
+        }
         let response = Response { id: Some(call.id), outcome: response.outcome };
         let _ =
             call.parts.try_send(ReplyPart::Answer(Answer::from_upstream(response, call.version)));

@@ -35,6 +35,7 @@ use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::connection::{CallError, CallReply, Incoming, ReplyPart, ReplyStream};
 use super::outbound::OutboundCall;
+use crate::system::budget::AnswerCharge;
 use crate::upstream::server_requests::ServerRequests;
 use crate::upstream::subscriptions::SubscriptionSet;
 pub(crate) use inbox::Inbox;
@@ -53,6 +54,8 @@ pub(crate) struct Duplex {
     requests: ServerRequests,
     /// The open `subscriptions/listen` call to a stateless upstream.
     subscription: Mutex<Option<ReplyStream>>,
+    /// The process at its other end, if the gateway started it.
+    process: Option<u32>,
 }
 
 type Calls = Arc<Mutex<BTreeMap<u64, PendingCall>>>;
@@ -65,6 +68,8 @@ struct PendingCall {
     version: ProtocolVersion,
     token: Option<Raw>,
     parts: mpsc::Sender<ReplyPart>,
+    /// What the answer is charged to; `None` for a call of the gateway itself.
+    answer_charge: Option<AnswerCharge>,
     sent: bool,
     /// It is a subscription, which stays open as long as the connection.
     is_subscription: bool,
@@ -98,9 +103,17 @@ pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
     let ids = AtomicU64::new(1);
     let subscription = Mutex::default();
     let version = ProtocolVersion::Session(SessionVersion::LATEST);
-    let client_meta = None;
-    let duplex =
-        Duplex { outgoing, calls, ids, closed, version, client_meta, requests, subscription };
+    let duplex = Duplex {
+        outgoing,
+        calls,
+        ids,
+        closed,
+        version,
+        client_meta: None,
+        requests,
+        subscription,
+        process: None,
+    };
     (duplex, inbox, to_send, received)
 }
 
@@ -116,6 +129,7 @@ impl Duplex {
             version: self.version,
             token,
             parts,
+            answer_charge: caller.map(|caller| caller.answer_charge.clone()),
             sent: false,
             is_subscription: request.method == method::LISTEN,
             lost: Arc::clone(&lost),
@@ -194,6 +208,15 @@ impl Duplex {
     pub(crate) fn set_version(&mut self, version: ProtocolVersion) {
         self.version = version;
         self.client_meta = version.is_stateless().then(|| ClientMeta::gateway(crate::VERSION));
+    }
+
+    /// Names the process at its other end.
+    pub(crate) fn set_process(&mut self, leader: Option<u32>) {
+        self.process = leader;
+    }
+
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.process
     }
 
     pub(crate) fn is_stateless(&self) -> bool {
@@ -318,9 +341,12 @@ mod tests {
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         let step = serde_json::json!({ "progressToken": 1, "progress": 1 });
         for _ in 0..2 * BUFFER {
-            inbox.deliver(Notification::new("notifications/progress", Some(Raw::of(&step))).into());
+            inbox.deliver(
+                Notification::new("notifications/progress", Some(Raw::of(&step))).into(),
+                None,
+            );
         }
-        inbox.deliver(Message::Response(Response::result(Id::number(1), Raw::of("done"))));
+        inbox.deliver(Message::Response(Response::result(Id::number(1), Raw::of("done"))), None);
         let Ok(CallReply::Stream(parts)) = call.await else { panic!("progress came first") };
         assert!(parts.answer().await.is_some(), "the answer was dropped");
     }
@@ -328,7 +354,7 @@ mod tests {
     #[tokio::test]
     async fn a_ping_is_answered() {
         let (_duplex, inbox, mut to_send, _incoming) = channel();
-        inbox.deliver(Request::new(Id::number(7), "ping", None).into());
+        inbox.deliver(Request::new(Id::number(7), "ping", None).into(), None);
         let answer = to_send.recv().await.unwrap();
         assert!(!answer.receipt.is_closed());
         assert_eq!(&answer.text[..], br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
@@ -338,7 +364,7 @@ mod tests {
     async fn the_close_is_reported_however_much_else_is_buffered() {
         let (_duplex, inbox, _to_send, mut incoming) = channel();
         for _ in 0..1000 {
-            inbox.deliver(Notification::new("notifications/message", None).into());
+            inbox.deliver(Notification::new("notifications/message", None).into(), None);
         }
         inbox.close(gone("first"));
         inbox.close(gone("second"));

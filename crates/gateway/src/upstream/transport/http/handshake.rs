@@ -78,7 +78,8 @@ pub(super) async fn exchange(
             caller: None,
             answered: Arc::default(),
         };
-        let answer = match reply::read(answer, pending, None, tasks).await {
+        let answer = match reply::read(answer, pending, None, &target.clients.buffers, tasks).await
+        {
             Ok(CallReply::Whole(answer)) => Some(answer),
             Ok(CallReply::Stream(parts)) => parts.answer().await,
             Err(_) => None,

@@ -17,7 +17,7 @@
 //! - [`liveness_socket`]: shows at once when a local server dies
 
 mod cancel;
-pub(super) mod client;
+pub(crate) mod client;
 mod handshake;
 mod liveness_socket;
 mod reply;
@@ -44,6 +44,7 @@ use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_platform::clock;
+use evermoor_platform::process::info;
 
 use super::connection::{CallError, CallReply, Connected, Connection, Incoming, excerpt};
 use super::outbound::OutboundCall;
@@ -129,7 +130,15 @@ impl HttpConnection {
         let pending = reply::PendingRequest { id, sent: sent_id, version, token, caller, answered };
         let reply = match answer.status() {
             status if status.is_success() => {
-                match reply::read(answer, pending, Some(target), &self.tasks).await {
+                match reply::read(
+                    answer,
+                    pending,
+                    Some(target),
+                    &target.clients.buffers,
+                    &self.tasks,
+                )
+                .await
+                {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
@@ -179,6 +188,14 @@ impl HttpConnection {
 
     pub(crate) fn has_ping(&self) -> bool {
         matches!(self.target.era, SessionMode::Session { .. })
+    }
+
+    /// Whether the process that listens on its port is stopped.
+    pub(crate) async fn is_stopped(&self) -> bool {
+        match self.target.url.port_or_known_default() {
+            Some(port) if self.target.clients.local => info::is_stopped_on(port).await,
+            Some(_) | None => false,
+        }
     }
 
     /// Ends the session, so that the server can free it.

@@ -18,9 +18,11 @@ use super::super::connection::{
     CallError, CallReply, LARGEST_REPLY, ReplyPart, ReplyStream, excerpt,
 };
 use super::client::{HttpAnswer, HttpError};
-use super::reply_events::ReplyEvents;
+use super::reply_events::{ReplyEvent, ReplyEvents};
 use super::status;
 use super::target::HttpTarget;
+use crate::system::budget::{Budget, Intake, NoRoom, SharedCharge};
+use crate::system::message_parser;
 use crate::upstream::server_requests::Caller;
 
 /// A request that waits for its answer: the caller's id and progress token, and the id it was sent
@@ -44,6 +46,14 @@ impl PendingRequest {
         response.id.as_ref().is_none_or(|id| *id == self.sent)
     }
 
+    /// The answer has arrived. One to the gateway itself is a list, which has a limit of its own.
+    fn arrived(&self, charge: Option<SharedCharge>) {
+        match &self.caller {
+            Some(caller) => caller.answer_charge.arrived(charge),
+            None => charge.iter().for_each(SharedCharge::release),
+        }
+    }
+
     /// The upstream's answer under the caller's id.
     fn answer(&self, outcome: Outcome) -> Answer {
         Answer::from_upstream(Response { id: Some(self.id.clone()), outcome }, self.version)
@@ -52,25 +62,33 @@ impl PendingRequest {
 
 /// How many messages of a reply stream are buffered.
 const STREAM_BUFFER: usize = 32;
+/// The longest body of an answer that refuses a request.
+const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// Reads the answer to one request, whole or as a stream. With a `target`, a broken stream is resumed.
 pub(super) async fn read(
     answer: HttpAnswer,
     pending: PendingRequest,
     target: Option<&Arc<HttpTarget>>,
+    buffers: &Arc<Budget>,
     tasks: &TaskTracker,
 ) -> Result<CallReply, CallError> {
     if answer.is_event_stream() {
-        let events = ReplyEvents::new(answer, target.cloned());
+        let events = ReplyEvents::new(answer, target.cloned(), buffers);
         return read_events(events, pending, tasks).await;
     }
-    let body = match read_body(answer).await {
+    let mut intake = Intake::new(buffers);
+    let body = match read_body(answer, LARGEST_REPLY, Some(&mut intake)).await {
         Ok(BoundedBody::Whole(body)) => body,
         Ok(BoundedBody::TooLarge) => return Err(status::too_large()),
+        Ok(BoundedBody::NoRoom(no_room)) => return Err(status::no_room(&no_room)),
         Err(error) => return Err(status::lost(&error)),
     };
-    match Message::parse(&body) {
+    let (body, charge) = intake.take(body);
+    drop(intake);
+    match message_parser::parse(&body).await {
         Ok(Message::Response(response)) if pending.matches(&response) => {
+            pending.arrived(charge);
             Ok(CallReply::Whole(pending.answer(response.outcome)))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
@@ -87,7 +105,7 @@ async fn read_events(
 ) -> Result<CallReply, CallError> {
     let first = loop {
         let event = events.next().await?;
-        match part_for_caller(&event.data, &pending, events.target(), tasks) {
+        match part_for_caller(event, &pending, events.target(), tasks).await {
             Some(ReplyPart::Answer(answer)) => return Ok(CallReply::Whole(answer)),
             Some(first) => break first,
             None => {}
@@ -103,10 +121,8 @@ async fn read_events(
                 event = events.next() => event,
             };
             let Ok(event) = event else { return };
-            let Some(part) = part_for_caller(&event.data, &pending, events.target(), &task_tracker)
-            else {
-                continue;
-            };
+            let part = part_for_caller(event, &pending, events.target(), &task_tracker).await;
+            let Some(part) = part else { continue };
             let last = matches!(part, ReplyPart::Answer(_));
             pending.answered.fetch_or(last, Ordering::Relaxed);
             // If the reader is gone, dropping the stream closes it at the server.
@@ -120,18 +136,21 @@ async fn read_events(
 
 /// What an event has for the caller, with the caller's id and progress token. Requests of the server
 /// are dispatched here.
-fn part_for_caller(
-    data: &Bytes,
+async fn part_for_caller(
+    event: ReplyEvent,
     pending: &PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
 ) -> Option<ReplyPart> {
-    match Message::parse(data).ok()? {
+    match message_parser::parse(&event.data).await.ok()? {
         Message::Response(response) if !pending.matches(&response) => {
             tracing::debug!("dropped an answer to another request");
             None
         }
-        Message::Response(response) => Some(ReplyPart::Answer(pending.answer(response.outcome))),
+        Message::Response(response) => {
+            pending.arrived(event.charge);
+            Some(ReplyPart::Answer(pending.answer(response.outcome)))
+        }
         Message::Notification(notification)
             if notification.method == method::CANCELLED
                 && target.is_some_and(|target| target.requests.cancel(&notification)) =>
@@ -182,6 +201,9 @@ pub(super) async fn refusal(
     target: &HttpTarget,
 ) -> Result<CallReply, CallError> {
     let (status, challenge) = (answer.status(), status::is_challenge(&answer));
+    if let Some(failure) = target.clients.lacks_scope(&answer) {
+        return Err(CallError::AuthRequired(failure));
+    }
     let body = body_or_nothing(answer).await;
     if target.has_session() && status::session_is_gone(status, challenge, &body) {
         return Err(CallError::NotSent(status::session_lost(&target.url)));
@@ -203,27 +225,47 @@ pub(super) async fn refusal(
 pub(super) enum BoundedBody {
     Whole(Bytes),
     TooLarge,
+    NoRoom(NoRoom),
 }
 
-pub(super) async fn read_body(mut answer: HttpAnswer) -> Result<BoundedBody, HttpError> {
+/// Reads a body of at most `limit` bytes, which `intake` charges if there is one.
+async fn read_body(
+    mut answer: HttpAnswer,
+    limit: usize,
+    mut intake: Option<&mut Intake>,
+) -> Result<BoundedBody, HttpError> {
     let Some(first) = answer.chunk().await? else { return Ok(BoundedBody::Whole(Bytes::new())) };
-    let Some(second) = answer.chunk().await? else { return Ok(BoundedBody::Whole(first)) };
-    let known = answer.content_length().unwrap_or_default().min(LARGEST_REPLY);
-    let mut body = BytesMut::with_capacity(known.max(first.len() + second.len()));
+    let mut next = answer.chunk().await?;
+    if let Some(intake) = &mut intake
+        && let Err(no_room) = intake.admit(first.len()).await
+    {
+        return Ok(BoundedBody::NoRoom(no_room));
+    }
+    if next.is_none() && first.len() <= limit {
+        return Ok(BoundedBody::Whole(first));
+    }
+    let known = answer.content_length().unwrap_or_default().min(limit);
+    let mut body = BytesMut::with_capacity(known.max(first.len()));
     body.extend_from_slice(&first);
-    body.extend_from_slice(&second);
-    while let Some(chunk) = answer.chunk().await? {
-        body.extend_from_slice(&chunk);
-        if body.len() > LARGEST_REPLY {
+    while let Some(chunk) = next {
+        if body.len() + chunk.len() > limit {
             return Ok(BoundedBody::TooLarge);
         }
+        if let Some(intake) = &mut intake
+            && let Err(no_room) = intake.admit(chunk.len()).await
+        {
+            return Ok(BoundedBody::NoRoom(no_room));
+        }
+        body.extend_from_slice(&chunk);
+        next = answer.chunk().await?;
     }
     Ok(BoundedBody::Whole(body.freeze()))
 }
 
+/// The body of an answer that says why there is no other. A long one says nothing useful.
 pub(crate) async fn body_or_nothing(answer: HttpAnswer) -> Bytes {
-    match read_body(answer).await {
+    match read_body(answer, LONGEST_REFUSAL, None).await {
         Ok(BoundedBody::Whole(body)) => body,
-        Ok(BoundedBody::TooLarge) | Err(_) => Bytes::new(),
+        Ok(BoundedBody::TooLarge | BoundedBody::NoRoom(_)) | Err(_) => Bytes::new(),
     }
 }

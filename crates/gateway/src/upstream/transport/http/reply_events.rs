@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::sleep;
 
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::sse::SseEvent;
 
 use super::super::connection::{CallError, LARGEST_REPLY};
 use super::client::HttpAnswer;
 use super::status;
 use super::target::{HttpTarget, SessionMode};
+use crate::system::budget::{Budget, Intake, SharedCharge};
 
 /// How often a stream is resumed without a new event.
 const MAX_RESUMES: u32 = 5;
@@ -21,21 +22,34 @@ const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY: Duration = Duration::from_millis(500);
 
+/// An event of a reply, and what is charged for it.
+pub(super) struct ReplyEvent {
+    pub(super) data: Bytes,
+    pub(super) charge: Option<SharedCharge>,
+    id: Option<String>,
+}
+
 pub(super) struct ReplyEvents {
     answer: HttpAnswer,
     parser: sse::SseParser,
-    ready: VecDeque<SseEvent>,
+    ready: VecDeque<ReplyEvent>,
+    intake: Intake,
     last_id: Option<String>,
     target: Option<Arc<HttpTarget>>,
     resumes: u32,
 }
 
 impl ReplyEvents {
-    pub(super) fn new(answer: HttpAnswer, target: Option<Arc<HttpTarget>>) -> Self {
+    pub(super) fn new(
+        answer: HttpAnswer,
+        target: Option<Arc<HttpTarget>>,
+        buffers: &Arc<Budget>,
+    ) -> Self {
         Self {
             answer,
             parser: sse::SseParser::new(LARGEST_REPLY),
             ready: VecDeque::new(),
+            intake: Intake::new(buffers),
             last_id: None,
             target,
             resumes: 0,
@@ -47,7 +61,7 @@ impl ReplyEvents {
     }
 
     /// The next event. The end of the stream is an error, because the answer comes before it.
-    pub(super) async fn next(&mut self) -> Result<SseEvent, CallError> {
+    pub(super) async fn next(&mut self) -> Result<ReplyEvent, CallError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 self.last_id = event.id.clone().or(self.last_id.take());
@@ -56,8 +70,12 @@ impl ReplyEvents {
             }
             match self.answer.chunk().await {
                 Ok(Some(chunk)) => {
-                    let events = self.parser.push(&chunk).map_err(|_| status::too_large())?;
-                    self.ready.extend(events);
+                    self.intake.admit(chunk.len()).await.map_err(|full| status::no_room(&full))?;
+                    for event in self.parser.push(&chunk).map_err(|_| status::too_large())? {
+                        let (data, charge) = self.intake.take(event.data);
+                        self.ready.push_back(ReplyEvent { data, charge, id: event.id });
+                    }
+                    self.intake.keep_only(self.parser.buffered());
                 }
                 Err(error) => self.resume(status::lost(&error)).await?,
                 Ok(None) => self.resume(status::cut_short()).await?,
@@ -80,6 +98,7 @@ impl ReplyEvents {
             Ok(answer) if answer.status().is_success() => {
                 self.answer = answer;
                 self.parser = sse::SseParser::new(LARGEST_REPLY);
+                self.intake.keep_only(0);
                 Ok(())
             }
             Ok(_) | Err(_) => Err(broke),

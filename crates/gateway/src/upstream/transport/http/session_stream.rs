@@ -23,6 +23,8 @@ use super::super::connection::{Incoming, LARGEST_REPLY};
 use super::client::HttpAnswer;
 use super::target::HttpTarget;
 use super::{reply, status};
+use crate::system::budget::Intake;
+use crate::system::message_parser;
 
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -106,11 +108,18 @@ async fn read(
     tasks: &TaskTracker,
 ) -> Duration {
     let mut parser = sse::SseParser::new(LARGEST_REPLY);
+    let mut intake = Intake::new(&target.clients.buffers);
     while let Ok(Some(chunk)) = answer.chunk().await {
+        if intake.admit(chunk.len()).await.is_err() {
+            break;
+        }
         let Ok(events) = parser.push(&chunk) else { break };
-        for event in events {
-            *last_event = event.id.or(last_event.take());
-            match Message::parse(&event.data) {
+        let events: Vec<_> =
+            events.into_iter().map(|event| (event.id, intake.take(event.data).0)).collect();
+        intake.keep_only(parser.buffered());
+        for (id, data) in events {
+            *last_event = id.or(last_event.take());
+            match message_parser::parse(&data).await {
                 Ok(Message::Notification(notification))
                     if notification.method == method::CANCELLED
                         && target.requests.cancel(&notification) => {}
@@ -202,7 +211,8 @@ mod tests {
         tasks.spawn(async move { axum::serve(listener, app).await });
         let url = Url::parse(&url).unwrap();
         let (options, found) = (HttpOptions::default(), Found::default());
-        let clients = HttpClients::new(&url, true, &options, &found, tasks).await.unwrap();
+        let clients =
+            HttpClients::new(&url, true, &options, &found, &Arc::default(), tasks).await.unwrap();
         HttpConnection::initialize(clients, url, tasks).await.unwrap()
     }
 

@@ -14,6 +14,7 @@ use evermoor_core::failure::{Code, Failure};
 use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
 use super::client::{HttpAnswer, HttpError};
 use super::reply::body_or_nothing;
+use crate::system::budget::NoRoom;
 
 /// What is known of a call whose answer did not arrive.
 pub(super) fn lost(error: &HttpError) -> CallError {
@@ -72,7 +73,7 @@ fn remedy(code: Code) -> &'static str {
             "Check the server's certificate. If your company issued it, set `ca_file` to the company's CA certificate."
         }
         Code::AuthRequired => {
-            "Store its token with `evermoor secret set NAME` and use it in `headers` as `Bearer ${keyring:NAME}`."
+            "Sign in with `evermoor login`, or store its token with `evermoor secret set NAME` and use it in `headers` as `Bearer ${keyring:NAME}`."
         }
         Code::CrashLoop
         | Code::NotInstalled
@@ -103,6 +104,9 @@ pub(crate) fn host_and_port(url: &Url) -> String {
 }
 
 pub(crate) fn failure(url: &Url, error: &HttpError) -> Failure {
+    if let HttpError::NoToken(failure) = error {
+        return failure.clone();
+    }
     let (code, what) = explain(error, &host_and_port(url));
     let remedy = match error.tunnel() {
         Some(_) => "Check `proxy` and the system's proxy; Evermoor reconnects automatically.",
@@ -208,6 +212,14 @@ pub(super) fn too_large() -> CallError {
     CallError::Unknown {
         why: Unknown::ReplyTooLarge,
         detail: format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20),
+        connection_broke: false,
+    }
+}
+
+pub(super) fn no_room(no_room: &NoRoom) -> CallError {
+    CallError::Unknown {
+        why: Unknown::ReplyTooLarge,
+        detail: no_room.to_string(),
         connection_broke: false,
     }
 }

@@ -19,6 +19,7 @@ use super::super::connection::Incoming;
 use super::super::outbound::OutboundCall;
 use super::reply_events::ReplyEvents;
 use super::target::HttpTarget;
+use crate::system::message_parser;
 use crate::upstream::subscriptions::SubscriptionSet;
 
 const RETRY: Duration = Duration::from_secs(1);
@@ -98,10 +99,10 @@ async fn open(
         Ok(answer) if answer.status().is_client_error() => return OpenResult::NotOffered,
         Ok(_) | Err(_) => return OpenResult::Broken,
     };
-    let mut events = Box::new(ReplyEvents::new(answer, None));
+    let mut events = Box::new(ReplyEvents::new(answer, None, &target.clients.buffers));
     loop {
         let Ok(event) = events.next().await else { return OpenResult::Broken };
-        match Message::parse(&event.data) {
+        match message_parser::parse(&event.data).await {
             Ok(Message::Notification(first)) if first.method == SUBSCRIPTIONS_ACKNOWLEDGED => break,
             // A server that sends notifications has accepted the subscription.
             Ok(Message::Notification(first)) => {
@@ -125,7 +126,7 @@ async fn next(current: &mut Option<Box<ReplyEvents>>) -> Option<Notification> {
             *current = None;
             return None;
         };
-        match Message::parse(&event.data) {
+        match message_parser::parse(&event.data).await {
             Ok(Message::Notification(next)) if next.method == SUBSCRIPTIONS_ACKNOWLEDGED => {}
             Ok(Message::Notification(next)) => return Some(next),
             // The server ended the stream properly.

@@ -18,6 +18,7 @@ pub(crate) mod stderr;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -43,6 +44,7 @@ use super::connection::{Connected, Connection, Incoming};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing};
 use crate::config::secrets::Found;
+use crate::system::budget::{Budget, Intake};
 use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;
 use start_limit::VisibleWork;
@@ -64,6 +66,8 @@ pub(crate) struct StdioServer {
     /// Its environment variables. Their secrets are looked up at each start.
     env: BTreeMap<String, Template>,
     start_timeout: Duration,
+    /// How much of what it writes may be kept.
+    buffers: Arc<Budget>,
     stderr: Stderr,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -73,6 +77,9 @@ pub(crate) struct StdioServer {
     replaced: CancellationToken,
     /// Open while the last process runs.
     running: watch::Receiver<()>,
+    /// A process that hangs and runs on beside the next one: what ends it, and what is open while it
+    /// runs.
+    kept: Option<(CancellationToken, watch::Receiver<()>)>,
 }
 
 /// A failed attempt to connect.
@@ -87,6 +94,7 @@ impl StdioServer {
     pub(crate) fn new(
         upstream: UpstreamName,
         config: &config::StdioCommand,
+        buffers: Arc<Budget>,
         transport: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
@@ -103,12 +111,24 @@ impl StdioServer {
             spec,
             env: config.env.clone(),
             start_timeout: config.start_timeout,
+            buffers,
             stderr: Stderr::default(),
             tasks,
             stop,
             transport,
             replaced: CancellationToken::new(),
             running,
+            kept: None,
+        }
+    }
+
+    /// Lets the last process run beside the next one, unless that does not work.
+    pub(crate) fn keep_last(&mut self) {
+        let (_, ended) = watch::channel(());
+        let last =
+            (std::mem::take(&mut self.replaced), std::mem::replace(&mut self.running, ended));
+        if let Some((replaced, _)) = self.kept.replace(last) {
+            replaced.cancel();
         }
     }
 
@@ -142,6 +162,7 @@ impl StdioServer {
             Ok(connected) => return Ok(connected),
             Err(error) => error,
         };
+        self.end_kept();
         let instead = match (known, error.exited) {
             // Some servers exit if the first message is not `initialize`.
             (None, true) => Some(Transport::Session),
@@ -150,6 +171,15 @@ impl StdioServer {
             (None, false) | (Some(_), true) => return Err(error.failure),
         };
         self.attempt(instead).await.map_err(|error| error.failure)
+    }
+
+    /// Ends a process that was kept, because many programs cannot run twice. The next attempt waits
+    /// for its end.
+    fn end_kept(&mut self) {
+        if let Some((replaced, running)) = self.kept.take() {
+            replaced.cancel();
+            self.running = running;
+        }
     }
 
     /// Starts the process and does the handshake.
@@ -168,12 +198,15 @@ impl StdioServer {
         };
         let (mut channel, inbox, outgoing, mut incoming) = duplex::channel();
         let leader = tree.pid();
+        channel.set_process(leader);
         let (running, watched) = watch::channel(());
         (self.running, self.replaced) = (watched, CancellationToken::new());
         let (program, stderr) = (self.spec.program.clone(), self.stderr.clone());
         let log = ProcessLog { program, stderr, start };
         let (stop, replaced) = (self.stop.clone(), self.replaced.clone());
-        let process = RunningProcess { tree, inbox, log, stop, replaced, _running: running };
+        let buffers = Arc::clone(&self.buffers);
+        let process =
+            RunningProcess { tree, inbox, buffers, log, stop, replaced, _running: running };
         let reading_stderr = self.stderr.clone().read(pipes.stderr, self.upstream.clone());
         let reading_stderr = self.tasks.spawn(reading_stderr);
         self.tasks.spawn(process.run(pipes.stdin, pipes.stdout, outgoing, reading_stderr));
@@ -214,6 +247,7 @@ impl StdioServer {
 struct RunningProcess {
     tree: ProcessTree,
     inbox: Inbox,
+    buffers: Arc<Budget>,
     log: ProcessLog,
     stop: CancellationToken,
     replaced: CancellationToken,
@@ -230,7 +264,7 @@ impl RunningProcess {
     ) {
         let inbox = self.inbox.clone();
         let mut writing = Box::pin(pipe::write(stdin, outgoing, &inbox).fuse());
-        let mut reading = Box::pin(pipe::read(stdout, &inbox).fuse());
+        let mut reading = Box::pin(pipe::read(stdout, &inbox, Intake::new(&self.buffers)).fuse());
         let reason = tokio::select! {
             exit = self.tree.wait() => EndReason::Exited(exit),
             _ = &mut reading => EndReason::ClosedOutput,

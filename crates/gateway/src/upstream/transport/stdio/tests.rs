@@ -46,7 +46,8 @@ fn fixture(command: &str, args: &[&str]) -> Fixture {
     };
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let name = UpstreamName::parse("x").expect("a name");
-    let server = StdioServer::new(name, &config, None, tasks.clone(), stop.clone());
+    let server =
+        StdioServer::new(name, &config, Default::default(), None, tasks.clone(), stop.clone());
     Fixture { server, tasks, stop }
 }
 

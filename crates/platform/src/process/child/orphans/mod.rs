@@ -7,23 +7,27 @@
 //! created its own session left on purpose and is not ended; neither are this process and its
 //! ancestors.
 //!
-//! Only Linux lets a process read the environment of other processes. On Windows the job of a gateway
-//! ends with it. On macOS, a child that ignores the end of its input keeps running.
+//! Linux and macOS let a process read the environment of the user's other processes, except, on macOS, of
+//! programs that belong to the system. On Windows the job of a gateway ends with it.
+//!
+//! - `linux`, `macos`: find and end orphans; `procargs`: reads what macOS says about a process
 
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(
-        dead_code,
-        reason = "only Linux looks for orphans; the rules are tested on every system"
-    )
+    allow(dead_code, reason = "some rules are for one system; they are tested on every system")
 )]
 
 use std::fmt;
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+mod procargs;
 #[cfg(target_os = "linux")]
 use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
 
 /// The gateway that a child belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +38,7 @@ pub struct ChildMark {
     session: u32,
 }
 
-/// What `/proc/PID/stat` says about a process.
+/// What the system says about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
@@ -96,7 +100,7 @@ pub async fn end() -> usize {
     system::end().await
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
 mod system {
     pub(super) fn stat(_: u32) -> Option<super::Stat> {
         None

@@ -9,7 +9,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::Service;
@@ -21,6 +21,8 @@ pub enum ManagerAction {
     Install,
     Uninstall,
     Restart,
+    /// Stop what starts a gateway again that the user stopped, until the next login.
+    Release,
     Query,
 }
 
@@ -35,6 +37,8 @@ pub struct ManagerCommand {
 
 /// Its name in launchd.
 pub const LABEL: &str = "dev.evermoor.gateway";
+/// The name of its socket in launchd.
+pub const SOCKET: &CStr = c"Listener";
 /// Its name in systemd.
 pub const UNIT: &str = "evermoor.service";
 /// Its name in the Windows Task Scheduler.
@@ -109,7 +113,11 @@ pub fn steps(
             optional(step("launchctl", &["enable", &job])),
             step("launchctl", &["bootstrap", &domain, &file]),
         ],
-        (System::MacOs, ManagerAction::Uninstall) => vec![step("launchctl", &["bootout", &job])],
+        // launchd closes its socket with the job, and loads the job again at the next login.
+        (System::MacOs, ManagerAction::Uninstall | ManagerAction::Release) => {
+            vec![step("launchctl", &["bootout", &job])]
+        }
+        (System::Linux | System::Windows, ManagerAction::Release) => Vec::new(),
         (System::MacOs, ManagerAction::Restart) => {
             // A job that was unloaded is loaded first; loading a loaded one fails.
             vec![

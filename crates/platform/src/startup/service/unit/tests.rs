@@ -8,6 +8,7 @@ fn service(program: &str, home: Option<&str>) -> Service {
         home: home.map(PathBuf::from),
         output: "/Users/a/Library/Logs/Evermoor/gateway.out".into(),
         account: r"DESK\a & b".into(),
+        address: None,
     }
 }
 
@@ -117,6 +118,40 @@ fn launchd_gets_a_property_list() {
 </plist>
 "#
     );
+}
+
+#[test]
+fn launchd_opens_the_socket_of_the_gateway() {
+    let with = |address: &str| {
+        let address = Some(address.parse().unwrap());
+        text(System::MacOs, &Service { address, ..service("/usr/local/bin/evermoor", None) })
+    };
+    let wanted = "\t<key>Sockets</key>
+\t<dict>
+\t\t<key>Listener</key>
+\t\t<dict>
+\t\t\t<key>SockNodeName</key>
+\t\t\t<string>127.0.0.1</string>
+\t\t\t<key>SockServiceName</key>
+\t\t\t<string>7420</string>
+\t\t\t<key>SockFamily</key>
+\t\t\t<string>IPv4</string>
+\t\t\t<key>SockType</key>
+\t\t\t<string>stream</string>
+\t\t</dict>
+\t</dict>
+";
+    assert!(with("127.0.0.1:7420").contains(wanted), "{}", with("127.0.0.1:7420"));
+    assert!(with("[::1]:7420").contains("<string>::1</string>"));
+    assert!(with("[::1]:7420").contains("<string>IPv6</string>"));
+}
+
+#[test]
+fn a_gateway_that_the_user_stopped_is_not_started_by_a_connection() {
+    let release = |system| steps(system, ManagerAction::Release, 501, None);
+    let [step] = &release(System::MacOs)[..] else { panic!("one command") };
+    assert_eq!(step.args, ["bootout", "gui/501/dev.evermoor.gateway"]);
+    assert!(release(System::Linux).is_empty() && release(System::Windows).is_empty());
 }
 
 #[test]

@@ -3,9 +3,14 @@
 use std::error::Error;
 use std::io;
 
+use evermoor_core::failure::Failure;
+
 /// Why a request got no answer, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
+    /// There is no access token to send with the request.
+    #[error("{0}")]
+    NoToken(Failure),
     /// There is no connection to a server on this machine.
     #[error("cannot connect")]
     Connect(#[source] io::Error),
@@ -29,7 +34,7 @@ impl HttpError {
         match self {
             Self::Connect(_) => true,
             Self::Network(error) => error.is_connect(),
-            Self::Unsent(_) | Self::Broken(_) | Self::CutShort => false,
+            Self::NoToken(_) | Self::Unsent(_) | Self::Broken(_) | Self::CutShort => false,
         }
     }
 
@@ -37,14 +42,14 @@ impl HttpError {
         match self {
             Self::Connect(error) => error.kind() == io::ErrorKind::TimedOut,
             Self::Network(error) => error.is_timeout(),
-            Self::Unsent(_) | Self::Broken(_) | Self::CutShort => false,
+            Self::NoToken(_) | Self::Unsent(_) | Self::Broken(_) | Self::CutShort => false,
         }
     }
 
     /// Whether no byte of the request can have reached the server.
     pub(crate) fn is_unsent(&self) -> bool {
         match self {
-            Self::Connect(_) | Self::Unsent(_) => true,
+            Self::NoToken(_) | Self::Connect(_) | Self::Unsent(_) => true,
             Self::Broken(error) => error.is_canceled(),
             Self::CutShort => false,
             Self::Network(error) => {

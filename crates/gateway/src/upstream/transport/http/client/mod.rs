@@ -1,34 +1,35 @@
-//! The HTTP client of one connection: certificates, proxy, headers and redirects.
+//! The HTTP client of one connection: headers, authorization and redirects.
 //!
 //! - [`direct`]: plain HTTP to a server on this machine, the fastest way
+//! - [`network`]: certificates and proxy for every other server
 //! - [`answer`]: the answer to a request, over either way; [`error`]: why there is none
 
 mod answer;
 mod direct;
 mod error;
+pub(crate) mod network;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
-use reqwest::redirect::{Attempt, Policy};
 use tokio_util::task::TaskTracker;
 use url::{Position, Url};
 
-use evermoor_core::config::{HttpOptions, ProxySetting};
+use evermoor_core::config::HttpOptions;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::security::secret_ref::Template;
-use evermoor_platform::fs::foreign;
-use evermoor_platform::paths;
 
 use crate::config::secrets::Found;
+use crate::system::budget::Budget;
 use crate::system::message_body::MessageBody;
+use crate::upstream::auth::{AccessToken, GrantHandle};
 pub(crate) use answer::HttpAnswer;
 use direct::{DirectAnswer, DirectClient};
 pub(crate) use error::HttpError;
+use network::{NetworkClients, no_client};
 
 /// The HTTP client of one connection.
 #[derive(Clone)]
@@ -38,6 +39,10 @@ pub(crate) struct HttpClients {
     headers: HeaderMap,
     /// Whether the server is on this machine.
     pub(crate) local: bool,
+    /// The grant whose token every request carries, if the server wants a sign-in.
+    grant: Option<GrantHandle>,
+    /// How much of what the server sends may be kept.
+    pub(crate) buffers: Arc<Budget>,
 }
 
 /// How requests reach the server.
@@ -50,6 +55,7 @@ enum Way {
 }
 
 /// A request, with all its headers.
+#[derive(Clone)]
 pub(crate) struct HttpRequest<'a> {
     pub(crate) class: RetryClass,
     pub(crate) method: Method,
@@ -70,8 +76,6 @@ pub(crate) struct Place {
 /// is just closing the socket, it cannot be known whether the call was executed.
 const FRESH_ONCE: Duration = Duration::from_secs(1);
 const FRESH_REPEATABLE: Duration = Duration::from_secs(3);
-/// The size limit of a `ca_file`.
-const MAX_FILE: u64 = 4 << 20;
 const MAX_REDIRECTS: usize = 3;
 const USER_AGENT: &str = concat!("evermoor/", env!("CARGO_PKG_VERSION"));
 
@@ -82,6 +86,7 @@ impl HttpClients {
         local: bool,
         reach: &HttpOptions,
         found: &Found,
+        buffers: &Arc<Budget>,
         tasks: &TaskTracker,
     ) -> Result<Self, Failure> {
         let mut headers = headers(reach, found)?;
@@ -94,34 +99,13 @@ impl HttpClients {
             let authority = HeaderValue::try_from(&url[Position::BeforeHost..Position::AfterPort])
                 .map_err(|error| no_client(&error))?;
             headers.entry(header::HOST).or_insert(authority);
-            return Ok(Self { way, headers, local });
+            return Ok(Self { way, headers, local, grant: None, buffers: Arc::clone(buffers) });
         }
-        let files: Vec<PathBuf> = reach.ca_files.iter().map(|file| paths::expand(file)).collect();
-        let reading = tokio::task::spawn_blocking(move || authorities(&files)).await;
-        let authorities = reading.map_err(|panicked| no_client(&panicked))??;
-        let build = |idle: Duration| {
-            let connect = if local { Duration::from_secs(1) } else { Duration::from_secs(5) };
-            let alive = if local { 5 } else { 15 };
-            let client = reqwest::Client::builder()
-                .redirect(Policy::custom(follow))
-                .retry(reqwest::retry::never())
-                .tcp_nodelay(true)
-                .tcp_keepalive(Duration::from_secs(alive))
-                .tcp_keepalive_interval(Duration::from_secs(alive))
-                .connect_timeout(connect)
-                .pool_idle_timeout(idle);
-            // Traffic to a local server never goes through a proxy.
-            let client = match &reach.proxy {
-                _ if local => client.no_proxy(),
-                ProxySetting::Never => client.no_proxy(),
-                ProxySetting::System => client,
-                ProxySetting::At(proxy) => client.proxy(reqwest::Proxy::all(proxy.clone())?),
-            };
-            client.tls_certs_merge(authorities.clone()).build()
-        };
-        let build = |idle| build(idle).map_err(|error| no_client(&error));
+        let network = NetworkClients::new(local, reach).await?;
+        let build = |idle: Duration| network.build(|client| client.pool_idle_timeout(idle));
         let (repeatable, once) = (build(FRESH_REPEATABLE)?, build(FRESH_ONCE)?);
-        Ok(Self { way: Way::Network { repeatable, once }, headers, local })
+        let way = Way::Network { repeatable, once };
+        Ok(Self { way, headers, local, grant: None, buffers: Arc::clone(buffers) })
     }
 
     /// The headers of every request, for a copy that has more.
@@ -129,8 +113,31 @@ impl HttpClients {
         &self.headers
     }
 
-    /// Sends a request and returns its answer as soon as its head has arrived.
+    /// Adds the token of this grant to every request.
+    pub(crate) fn with_grant(self, grant: Option<GrantHandle>) -> Self {
+        Self { grant, ..self }
+    }
+
+    /// Sends a request and returns its answer as soon as its head has arrived. A server that refuses
+    /// the access token has not executed the request, so it is sent once more with another one.
     pub(crate) async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+        let Some(grant) = &self.grant else { return self.send_once(request).await };
+        let token = grant.token().await.map_err(HttpError::NoToken)?;
+        let answer = self.send_once(request.clone().with(&token)).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let token = grant.another(&token).await.map_err(HttpError::NoToken)?;
+        self.send_once(request.with(&token)).await
+    }
+
+    /// Why a request was refused, if the person must permit more for it.
+    pub(crate) fn lacks_scope(&self, answer: &HttpAnswer) -> Option<Failure> {
+        let grant = self.grant.as_ref().filter(|_| answer.status() == StatusCode::FORBIDDEN)?;
+        grant.lacks_scope(answer.headers())
+    }
+
+    async fn send_once(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
         match &self.way {
             Way::Direct(client) => send_direct(client, request).await,
             Way::Network { repeatable, once } => {
@@ -144,6 +151,13 @@ impl HttpClients {
                 Ok(HttpAnswer::Network(sending.body(body.into_bytes()).send().await?))
             }
         }
+    }
+}
+
+impl HttpRequest<'_> {
+    fn with(mut self, token: &AccessToken) -> Self {
+        self.headers.to_mut().insert(header::AUTHORIZATION, token.header.clone());
+        self
     }
 }
 
@@ -206,20 +220,6 @@ fn keeps_method(status: StatusCode) -> bool {
     matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
 
-/// Follows redirects within one origin only, as many servers send for a missing slash: no other server
-/// may get our messages and headers.
-fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let origin = attempt.previous().first().map(Url::origin);
-    if keeps_method(attempt.status())
-        && origin == Some(attempt.url().origin())
-        && attempt.previous().len() <= MAX_REDIRECTS
-    {
-        attempt.follow()
-    } else {
-        attempt.stop()
-    }
-}
-
 /// The configured headers, with their secrets filled in.
 fn headers(reach: &HttpOptions, found: &Found) -> Result<HeaderMap, Failure> {
     let read = |(name, template): (&String, &Template)| {
@@ -239,85 +239,4 @@ fn headers(reach: &HttpOptions, found: &Found) -> Result<HeaderMap, Failure> {
         Ok((HeaderName::try_from(name).map_err(invalid)?, value))
     };
     reach.headers.iter().map(read).collect()
-}
-
-/// The certificates in these files.
-fn authorities(files: &[PathBuf]) -> Result<Vec<reqwest::Certificate>, Failure> {
-    let mut found = Vec::new();
-    for file in files {
-        let content = read(file).map_err(|error| {
-            let what = format!("Its `ca_file` {} cannot be read: {error}.", file.display());
-            Failure::new(
-                Code::Configuration,
-                what,
-                "Set it to the full path of a file that you can read.",
-            )
-        })?;
-        let certificates = reqwest::Certificate::from_pem_bundle(&content).unwrap_or_default();
-        // The parser accepts broken certificates; only building a client rejects them.
-        if certificates.is_empty() || !usable(&certificates) {
-            let what =
-                format!("Its `ca_file` {} has no certificate in PEM format.", file.display());
-            let remedy = "Use a file that contains -----BEGIN CERTIFICATE-----.";
-            return Err(Failure::new(Code::Configuration, what, remedy));
-        }
-        found.extend(certificates);
-    }
-    Ok(found)
-}
-
-fn usable(certificates: &[reqwest::Certificate]) -> bool {
-    reqwest::Client::builder().no_proxy().tls_certs_only(certificates.to_vec()).build().is_ok()
-}
-
-fn read(file: &Path) -> std::io::Result<Vec<u8>> {
-    if !file.is_absolute() {
-        return Err(std::io::Error::other("the path is not absolute"));
-    }
-    foreign::read(file, MAX_FILE)
-}
-
-fn no_client(error: &dyn std::error::Error) -> Failure {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let what = format!("Evermoor cannot set up TLS: {cause}.");
-    Failure::new(Code::Tls, what, "Check this computer's certificates and `ca_file`.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failure(file: &str, content: &[u8]) -> Failure {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(file);
-        if !content.is_empty() {
-            std::fs::write(&path, content).unwrap();
-        }
-        authorities(&[path]).unwrap_err()
-    }
-
-    #[test]
-    fn a_file_without_a_certificate_is_named_with_a_remedy() {
-        let broken = b"-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
-        for (content, says) in [
-            (&b""[..], "cannot be read"),
-            (b"\x30\x82\x01", "no certificate"),
-            (b"hello", "no certificate"),
-            (broken, "no certificate"),
-        ] {
-            let failure = failure("ca.pem", content);
-            assert_eq!(failure.code, Code::Configuration);
-            assert!(failure.what.contains("ca.pem") && failure.what.contains(says), "{failure}");
-        }
-    }
-
-    #[test]
-    fn a_relative_path_is_refused() {
-        let failure = authorities(&["ca.pem".into()]).unwrap_err();
-        assert!(failure.what.contains("not absolute"), "{failure}");
-    }
 }

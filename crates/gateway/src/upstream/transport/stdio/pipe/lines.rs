@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use evermoor_core::protocol::envelope::Id;
-use evermoor_core::protocol::oversize::IdFinder;
+use evermoor_core::protocol::request_size::IdFinder;
 
 pub(super) const CHUNK: usize = 8 << 10;
 
@@ -20,7 +20,7 @@ pub(super) struct LineSplitter {
 pub(super) enum NextLine {
     Line(Bytes),
     /// A dropped line, with its JSON-RPC id if it had one.
-    TooLong(Option<Id>),
+    Dropped(Option<Id>),
 }
 
 impl LineSplitter {
@@ -46,13 +46,34 @@ impl LineSplitter {
         };
         let line = self.buffer.split_to(end + 1).freeze().slice(..end);
         self.scanned = 0;
+        if line.len() > CHUNK {
+            // What follows must not keep the memory of a long line in use.
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
         let finder = match self.dropping.take() {
             None if line.len() <= self.limit => return Some(NextLine::Line(line)),
             finder => finder,
         };
         let mut finder = finder.unwrap_or_default();
         finder.feed(&line);
-        Some(NextLine::TooLong(finder.id()))
+        Some(NextLine::Dropped(finder.id()))
+    }
+
+    /// Drops what has arrived of the current line, and the rest as it arrives. A line that is complete
+    /// is not dropped. Returns whether one is dropped.
+    pub(super) fn drop_line(&mut self) -> bool {
+        let complete = self.buffer.contains(&b'\n');
+        if !complete {
+            self.dropping.get_or_insert_default().feed(&self.buffer);
+            self.buffer = BytesMut::with_capacity(CHUNK);
+            self.scanned = 0;
+        }
+        !complete
+    }
+
+    /// Whether the current line is being dropped.
+    pub(super) fn is_dropping(&self) -> bool {
+        self.dropping.is_some()
     }
 }
 
@@ -65,7 +86,7 @@ mod tests {
         let all = std::iter::from_fn(|| lines.next());
         all.map(|next| match next {
             NextLine::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
-            NextLine::TooLong(id) => {
+            NextLine::Dropped(id) => {
                 format!("too long: {}", id.map_or("?".into(), |id| id.raw().as_str().to_owned()))
             }
         })
@@ -91,6 +112,16 @@ mod tests {
         assert_eq!(split(&mut lines, "\"}\n{}\n"), ["too long: 42", "{}"]);
         let whole = format!("{{\"result\":\"{}\",\"id\":7}}\n[]\n", "x".repeat(1000));
         assert_eq!(split(&mut lines, &whole), ["too long: 7", "[]"]);
+    }
+
+    #[test]
+    fn a_line_for_which_there_is_no_room_is_dropped_and_the_next_one_read() {
+        let mut lines = LineSplitter::new(100);
+        assert!(split(&mut lines, "{\"id\":42,\"result\":\"").is_empty());
+        assert!(lines.drop_line());
+        assert!(lines.is_dropping() && lines.buffer.is_empty());
+        assert_eq!(split(&mut lines, "x\"}\n{}\n"), ["too long: 42", "{}"]);
+        assert!(!lines.is_dropping());
     }
 
     #[test]

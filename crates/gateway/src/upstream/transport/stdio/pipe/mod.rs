@@ -22,8 +22,10 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use evermoor_core::failure::outcome::Unknown;
-use evermoor_core::protocol::envelope::{Id, Message};
+use evermoor_core::protocol::envelope::Id;
 
+use crate::system::budget::{Intake, NoRoom};
+use crate::system::message_parser;
 use crate::upstream::transport::connection::{LARGEST_REPLY, excerpt};
 use crate::upstream::transport::duplex::{Inbox, Outgoing, SendError, SendReceipt};
 use lines::{CHUNK, LineSplitter, NextLine};
@@ -153,44 +155,87 @@ fn one_line(text: Bytes) -> Bytes {
 }
 
 /// Reads messages until the pipe ends.
-pub(crate) async fn read(mut pipe: impl AsyncRead + Unpin, inbox: &Inbox) -> io::Result<()> {
-    let mut lines = LineSplitter::new(LARGEST_REPLY);
-    let mut skipped = 0_u64;
+pub(crate) async fn read(
+    mut pipe: impl AsyncRead + Unpin,
+    inbox: &Inbox,
+    intake: Intake,
+) -> io::Result<()> {
+    let mut reader = LineReader {
+        lines: LineSplitter::new(LARGEST_REPLY),
+        inbox,
+        intake,
+        skipped: 0,
+        full: None,
+    };
     loop {
-        lines.buffer.reserve(CHUNK);
-        if pipe.read_buf(&mut lines.buffer).await? == 0 {
-            lines.buffer.extend_from_slice(b"\n");
-            take_all(&mut lines, inbox, &mut skipped);
+        reader.lines.buffer.reserve(CHUNK);
+        let read = pipe.read_buf(&mut reader.lines.buffer).await?;
+        if read == 0 {
+            reader.lines.buffer.extend_from_slice(b"\n");
+            reader.take_all().await;
             return Ok(());
         }
-        take_all(&mut lines, inbox, &mut skipped);
+        if !reader.lines.is_dropping()
+            && let Err(no_room) = reader.intake.admit(read).await
+        {
+            reader.full = reader.lines.drop_line().then_some(no_room);
+        }
+        reader.take_all().await;
+        reader.intake.keep_only(reader.lines.buffer.len());
     }
 }
 
-fn take_all(lines: &mut LineSplitter, inbox: &Inbox, skipped: &mut u64) {
-    while let Some(next) = lines.next() {
-        match next {
-            NextLine::Line(line) if line.trim_ascii().is_empty() => {}
-            NextLine::Line(line) => match Message::parse(&line) {
-                Ok(message) => inbox.deliver(message),
-                Err(rejected) => {
-                    *skipped += 1;
-                    if skipped.is_power_of_two() {
-                        tracing::debug!(lines = *skipped, "skipped lines that are not messages");
-                    }
-                    if let Some(number) = rejected.id.and_then(number) {
-                        let detail = format!("the reply is not JSON-RPC: {}", excerpt(&line));
-                        inbox.lose(number, Unknown::MalformedReply, detail);
-                    }
+/// Reads the lines of one process.
+struct LineReader<'a> {
+    lines: LineSplitter,
+    inbox: &'a Inbox,
+    intake: Intake,
+    /// How many lines were not messages.
+    skipped: u64,
+    /// Why the current line is dropped, if there was no room for it.
+    full: Option<NoRoom>,
+}
+
+impl LineReader<'_> {
+    /// Takes all lines that have arrived.
+    async fn take_all(&mut self) {
+        while let Some(next) = self.lines.next() {
+            match next {
+                NextLine::Line(line) if line.trim_ascii().is_empty() => {}
+                NextLine::Line(line) => self.take(line).await,
+                NextLine::Dropped(id) => self.lose(id),
+            }
+        }
+    }
+
+    async fn take(&mut self, line: Bytes) {
+        let (line, charge) = self.intake.take(line);
+        match message_parser::parse(&line).await {
+            Ok(message) => self.inbox.deliver(message, charge),
+            Err(rejected) => {
+                self.skipped += 1;
+                if self.skipped.is_power_of_two() {
+                    tracing::debug!(lines = self.skipped, "skipped lines that are not messages");
                 }
-            },
-            NextLine::TooLong(id) => {
-                tracing::warn!("dropped a line of more than {} MiB", LARGEST_REPLY >> 20);
-                if let Some(number) = id.and_then(number) {
-                    let detail = format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20);
-                    inbox.lose(number, Unknown::ReplyTooLarge, detail);
+                if let Some(number) = rejected.id.and_then(number) {
+                    let detail = format!("the reply is not JSON-RPC: {}", excerpt(&line));
+                    self.inbox.lose(number, Unknown::MalformedReply, detail);
                 }
             }
+        }
+    }
+
+    /// The line with this id was dropped.
+    fn lose(&mut self, id: Option<Id>) {
+        let why = match self.full.take() {
+            Some(no_room) => no_room.to_string(),
+            None => {
+                tracing::warn!("dropped a line of more than {} MiB", LARGEST_REPLY >> 20);
+                format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20)
+            }
+        };
+        if let Some(number) = id.and_then(number) {
+            self.inbox.lose(number, Unknown::ReplyTooLarge, why);
         }
     }
 }
@@ -233,7 +278,9 @@ mod tests {
         let (stdout, theirs) = tokio::io::duplex(1 << 16);
         let (writer, reader) = (inbox.clone(), inbox.clone());
         let writing = tokio::spawn(async move { write(ours, outgoing, &writer).await });
-        drop(tokio::spawn(async move { read(theirs, &reader).await }));
+        drop(tokio::spawn(async move {
+            read(theirs, &reader, Intake::new(&std::sync::Arc::default())).await
+        }));
         Ends { duplex: duplex.into(), inbox, stdin, stdout, writing, _incoming: incoming }
     }
 

@@ -1,0 +1,46 @@
+//! Signing in to a server, and out of it.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use crate::failure::Failure;
+
+/// The answer to a sign-in that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct SignInPage {
+    /// The page that the user opens in a browser.
+    pub url: String,
+}
+
+/// How far the last sign-in to a server is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum SignInState {
+    /// It waits for the user.
+    Waiting,
+    Done,
+    Failed {
+        failure: Failure,
+    },
+}
+
+/// The address that the browser was sent to, pasted by the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PastedCallback {
+    pub address: String,
+}
+
+/// The answer to a sign-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignedOut {
+    /// Whether there was a sign-in.
+    pub was_signed_in: bool,
+    /// Whether the server says that its tokens no longer work.
+    pub revoked: bool,
+}

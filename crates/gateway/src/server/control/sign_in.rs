@@ -1,0 +1,156 @@
+//! Signing in to servers, and out of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use tokio::time::timeout;
+
+use evermoor_core::api::{PastedCallback, SignInPage, SignInState};
+use evermoor_core::config::{TransportConfig, UpstreamConfig};
+use evermoor_core::failure::{Code, Failure};
+
+use super::settings::edit_error;
+use super::{ControlApi, read_body, refuse, unknown};
+use crate::upstream::auth::ProtectedServer;
+use crate::upstream::auth::sign_in::{CallbackResult, SignInProgress};
+
+/// How long an answer about the progress waits for a change.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Begins a sign-in. A server without `auth` gets it, because the user wants to sign in to it.
+pub(super) async fn begin(
+    State(control): State<Arc<ControlApi>>,
+    Path(name): Path<String>,
+) -> Response {
+    let Some(config) = upstream(&control, &name) else { return unknown(&control, &name) };
+    let server = match protected(&control, config).await {
+        Ok(server) => server,
+        Err(refusal) => return *refusal,
+    };
+    match control.sign_ins.begin(server).await {
+        Ok(url) => Json(SignInPage { url }).into_response(),
+        Err(failure) => refuse(StatusCode::BAD_GATEWAY, failure),
+    }
+}
+
+/// How far the last sign-in is. Waits a while for its end.
+pub(super) async fn progress(
+    State(control): State<Arc<ControlApi>>,
+    Path(name): Path<String>,
+) -> Response {
+    let Some(mut progress) = control.sign_ins.progress(&name) else {
+        let what = format!("No sign-in to `{name}` waits for you.");
+        let remedy = format!("Run `evermoor login {name}`.");
+        return refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy));
+    };
+    let ended = progress.wait_for(|progress| *progress != SignInProgress::Waiting);
+    let ended = timeout(PATIENCE, ended).await.map(|ended| ended.map(|ended| ended.clone()));
+    Json(match ended {
+        Err(_) | Ok(Ok(SignInProgress::Waiting)) => SignInState::Waiting,
+        Ok(Ok(SignInProgress::Done)) => SignInState::Done,
+        Ok(Ok(SignInProgress::Failed(failure))) => SignInState::Failed { failure },
+        Ok(Err(_)) => {
+            let what = "The sign-in has expired, or another one replaced it.";
+            let remedy = format!("Run `evermoor login {name}`.");
+            SignInState::Failed { failure: Failure::new(Code::NotFound, what, remedy) }
+        }
+    })
+    .into_response()
+}
+
+/// The address that a browser was sent to which cannot reach this gateway.
+pub(super) async fn paste(State(control): State<Arc<ControlApi>>, body: Bytes) -> Response {
+    let PastedCallback { address } = match read_body(&body) {
+        Ok(pasted) => pasted,
+        Err(refusal) => return *refusal,
+    };
+    match complete(&control, &address).await.result {
+        Ok(()) => Json(serde_json::json!({})).into_response(),
+        Err(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
+    }
+}
+
+pub(super) async fn sign_out(
+    State(control): State<Arc<ControlApi>>,
+    Path(name): Path<String>,
+) -> Response {
+    let Some(config) = upstream(&control, &name) else { return unknown(&control, &name) };
+    let Some(server) = ProtectedServer::of(&config) else {
+        return refuse(StatusCode::CONFLICT, no_sign_in(&config));
+    };
+    match control.sign_ins.sign_out(server.clone()).await {
+        Ok(ended) => {
+            reconnect(&control, &server);
+            Json(ended).into_response()
+        }
+        Err(failure) => refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
+    }
+}
+
+/// Ends the sign-in to which a callback belongs.
+pub(crate) async fn complete(control: &ControlApi, address: &str) -> CallbackResult {
+    let ended = control.sign_ins.complete(address).await;
+    if let (Some(server), Ok(())) = (&ended.server, &ended.result) {
+        tracing::info!(upstream = %server.name, "signed in");
+        reconnect(control, server);
+    }
+    ended
+}
+
+/// Reconnects every upstream that uses the grant.
+fn reconnect(control: &ControlApi, server: &ProtectedServer) {
+    for upstream in control.router.all_upstreams().iter() {
+        let own = ProtectedServer::of(&upstream.config);
+        if own.is_some_and(|own| own.shares_grant(server)) && !upstream.is_paused() {
+            upstream.restart();
+        }
+    }
+}
+
+fn upstream(control: &ControlApi, name: &str) -> Option<Arc<UpstreamConfig>> {
+    let all = control.router.all_upstreams();
+    all.iter().find(|one| one.name().as_str() == name).map(|one| Arc::clone(&one.config))
+}
+
+/// The server of an upstream. Its entry gets `auth = "oauth"` if it does not have it.
+async fn protected(
+    control: &ControlApi,
+    config: Arc<UpstreamConfig>,
+) -> Result<ProtectedServer, Box<Response>> {
+    let refused = |failure| Err(Box::new(refuse(StatusCode::CONFLICT, failure)));
+    if let Some(server) = ProtectedServer::of(&config) {
+        return match server.oauth.grant.needs_a_person() {
+            true => Ok(server),
+            false => refused(no_sign_in(&config)),
+        };
+    }
+    match &config.transport {
+        TransportConfig::Http { reach, .. } if !reach.headers.contains_key("authorization") => {}
+        TransportConfig::Http { .. }
+        | TransportConfig::Stdio(_)
+        | TransportConfig::App { .. }
+        | TransportConfig::Demo => return refused(no_sign_in(&config)),
+    }
+    let key = config.name.to_string();
+    let edited =
+        control.config_editor.edit(move |edit| edit.set(&["upstreams", &key, "auth"], "oauth"));
+    edited.await.map_err(|error| Box::new(edit_error(error)))?;
+    let in_force = Arc::clone(&control.config_editor.in_force.borrow());
+    let now = in_force.upstreams.iter().find(|one| one.name == config.name);
+    let now = now.and_then(ProtectedServer::of);
+    match now {
+        Some(server) => Ok(server),
+        None => refused(no_sign_in(&config)),
+    }
+}
+
+fn no_sign_in(config: &UpstreamConfig) -> Failure {
+    let what = format!("{} needs no sign-in by a person.", config.title);
+    let remedy = "Only a server with a `url`, and without an `Authorization` header, can use one.";
+    Failure::new(Code::Refused, what, remedy)
+}

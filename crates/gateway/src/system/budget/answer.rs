@@ -1,0 +1,52 @@
+//! What the answer to one call is charged to, from its arrival until its editor has it.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use evermoor_core::protocol::envelope::Response;
+use evermoor_core::protocol::json::Raw;
+
+use super::{Budget, NoRoom, ROOM_LIMIT, SharedCharge};
+
+/// The answer to one call of an editor.
+#[derive(Clone, Default)]
+pub struct AnswerCharge {
+    editor: Arc<Budget>,
+    /// What the upstream is charged for the answer, once that has arrived.
+    arrived: Arc<Mutex<Option<SharedCharge>>>,
+}
+
+impl AnswerCharge {
+    pub(crate) fn of(editor: Arc<Budget>) -> Self {
+        Self { editor, arrived: Arc::default() }
+    }
+
+    /// A response that was made of `before`. What of it is a copy is charged to the editor.
+    pub(crate) fn keep_response(&self, before: &Raw, response: Response) -> Response {
+        self.editor.keep_response(before, response)
+    }
+
+    /// The answer has arrived, and its upstream is charged for it.
+    pub(crate) fn arrived(&self, charge: Option<SharedCharge>) {
+        *self.arrived.lock() = charge;
+    }
+
+    /// Charges the editor in place of the upstream. Waits for room; if there is none, the answer must
+    /// be dropped. Cancel safe.
+    pub(crate) async fn hand_over(&self) -> Result<(), NoRoom> {
+        let Some(charge) = self.arrived.lock().clone() else { return Ok(()) };
+        let handed_over = match charge.move_to(&self.editor) {
+            Ok(()) => Ok(()),
+            Err(no_room) => match charge.budget().wait_for_editor(charge.bytes()) {
+                Some(_waiting) => {
+                    let charged = self.editor.charge(charge.bytes(), ROOM_LIMIT).await;
+                    charged.map(|moved| charge.replace(moved))
+                }
+                None => Err(no_room),
+            },
+        };
+        *self.arrived.lock() = None;
+        handed_over
+    }
+}

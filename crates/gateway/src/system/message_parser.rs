@@ -1,0 +1,45 @@
+//! Parses messages. The loop of the gateway must not stand still meanwhile, so a large one is parsed on
+//! another thread.
+
+use bytes::Bytes;
+
+use evermoor_core::protocol::envelope::{InvalidMessage, Message};
+
+/// Parsing more than this takes too long.
+const LARGE: usize = 128 << 10;
+
+/// Parses a message of an upstream.
+pub(crate) async fn parse(text: &Bytes) -> Result<Message, InvalidMessage> {
+    parse_with(text, Message::parse).await
+}
+
+/// Parses a message of an editor.
+pub(crate) async fn parse_from_editor(text: &Bytes) -> Result<Message, InvalidMessage> {
+    parse_with(text, Message::from_editor).await
+}
+
+async fn parse_with(
+    text: &Bytes,
+    parse: impl Fn(&Bytes) -> Result<Message, InvalidMessage> + Send + 'static,
+) -> Result<Message, InvalidMessage> {
+    if text.len() <= LARGE {
+        return parse(text);
+    }
+    on_another_thread(text, parse).await
+}
+
+/// Does on another thread what takes long with so many bytes.
+async fn on_another_thread<T: Send + 'static>(
+    text: &Bytes,
+    work: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> T {
+    let text = text.clone();
+    match tokio::task::spawn_blocking(move || work(&text)).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is ending, and this task with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

@@ -1,0 +1,105 @@
+//! As which client Evermoor signs in: the one that the user configured, the one that a document
+//! describes, or one that it registers.
+
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, OAuthClientConfig,
+};
+
+use evermoor_core::failure::Failure;
+
+use super::{ProtectedServer, failures};
+use crate::config::secrets::Secrets;
+
+/// A client of an authorization server.
+pub(super) struct ClientIdentity {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+}
+
+/// The name under which Evermoor registers.
+const CLIENT_NAME: &str = "Evermoor";
+
+/// The client that the user configured, with its secret.
+pub(super) async fn configured(
+    server: &ProtectedServer,
+    secrets: &Secrets,
+) -> Result<Option<ClientIdentity>, Failure> {
+    let Some(client) = &server.oauth.client else { return Ok(None) };
+    let secret = match &client.secret {
+        Some(template) => {
+            let needed: Vec<_> = template.references().cloned().collect();
+            let found = secrets.find(&needed).await?;
+            Some(template.fill(|reference| found.value(reference))?.reveal().to_owned())
+        }
+        None => None,
+    };
+    Ok(Some(ClientIdentity { id: client.id.clone(), secret }))
+}
+
+/// The client for a new sign-in. A client is registered anew each time, because the redirect address
+/// may have changed, and because the authorization server may have forgotten an old one.
+pub(super) async fn for_sign_in(
+    manager: &mut AuthorizationManager,
+    metadata: &AuthorizationMetadata,
+    server: &ProtectedServer,
+    secrets: &Secrets,
+    redirect: &str,
+) -> Result<ClientIdentity, Failure> {
+    if let Some(configured) = configured(server, secrets).await? {
+        return Ok(configured);
+    }
+    let accepts_documents = metadata.additional_fields.get("client_id_metadata_document_supported");
+    if let Some(document) = &server.oauth.client_metadata_url
+        && accepts_documents.and_then(serde_json::Value::as_bool) == Some(true)
+    {
+        return Ok(ClientIdentity { id: document.to_string(), secret: None });
+    }
+    if metadata.registration_endpoint.is_none() {
+        return Err(failures::no_registration(server));
+    }
+    let scopes = scopes(manager, server).await;
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    match manager.register_client(CLIENT_NAME, redirect, &scopes).await {
+        Ok(registered) => {
+            Ok(ClientIdentity { id: registered.client_id, secret: registered.client_secret })
+        }
+        Err(AuthError::RegistrationFailed(why)) if why.starts_with("HTTP 4") => {
+            tracing::info!(upstream = %server.name, "the registration was refused");
+            Err(failures::no_registration(server))
+        }
+        Err(error) => Err(failures::sign_in_failed(server, &error)),
+    }
+}
+
+/// The scopes to ask for.
+async fn scopes(manager: &AuthorizationManager, server: &ProtectedServer) -> Vec<String> {
+    match server.oauth.scopes.as_slice() {
+        [] => manager.select_initial_scopes(&[]).await,
+        configured => configured.to_vec(),
+    }
+}
+
+/// What is asked of the authorization server.
+pub(super) fn request(
+    client: &ClientIdentity,
+    scopes: &[String],
+    redirect: &str,
+) -> AuthorizationRequest {
+    let request = AuthorizationRequest::new(redirect)
+        .with_preregistered_client(client.id.clone())
+        .with_scopes(scopes.to_vec())
+        .with_initial_scope_selection();
+    match &client.secret {
+        Some(secret) => request.with_client_secret(secret.clone()),
+        None => request,
+    }
+}
+
+/// The client as rmcp wants it for a renewal.
+pub(super) fn config(client: ClientIdentity, redirect: &str) -> OAuthClientConfig {
+    let config = OAuthClientConfig::new(client.id, redirect);
+    match client.secret {
+        Some(secret) => config.with_client_secret(secret),
+        None => config,
+    }
+}

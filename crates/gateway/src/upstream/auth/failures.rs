@@ -1,0 +1,138 @@
+//! What people are told about signing in.
+
+use rmcp::transport::auth::AuthError;
+use url::Url;
+
+use evermoor_core::failure::{Code, Failure};
+
+use super::ProtectedServer;
+use crate::system::redaction;
+
+/// How much of an error that others wrote is shown.
+const LONGEST_DETAIL: usize = 200;
+
+/// A person must sign in.
+pub(super) fn signed_out(server: &ProtectedServer) -> Failure {
+    needs_sign_in(server, format!("{} wants you to sign in.", server.title))
+}
+
+/// A person must sign in again.
+pub(super) fn sign_in_ended(server: &ProtectedServer) -> Failure {
+    let title = &server.title;
+    needs_sign_in(server, format!("Your sign-in to {title} has ended."))
+}
+
+/// The server names another authorization server than the one that issued the tokens.
+pub(super) fn moved(server: &ProtectedServer) -> Failure {
+    let what = format!("{} now uses another authorization server.", server.title);
+    needs_sign_in(server, what)
+}
+
+/// The server refuses a token that was issued just now.
+pub(super) fn token_refused(server: &ProtectedServer) -> Failure {
+    let what = format!("{} refuses the access that your sign-in gives.", server.title);
+    let remedy = format!(
+        "Check what your account may do there, or sign in again with `evermoor login {}`.",
+        server.name
+    );
+    Failure::new(Code::AuthRequired, what, remedy)
+}
+
+/// The person must permit more.
+pub(super) fn lacks_scope(server: &ProtectedServer, scopes: &str) -> Failure {
+    let scopes = redaction::excerpt(scopes.as_bytes(), LONGEST_DETAIL);
+    let asked = if scopes.is_empty() { String::new() } else { format!(": {scopes}") };
+    needs_sign_in(server, format!("{} wants you to permit more{asked}.", server.title))
+}
+
+/// The authorization server refuses the client that the user configured.
+pub(super) fn client_refused(server: &ProtectedServer, code: &str) -> Failure {
+    let code = redaction::excerpt(code.as_bytes(), LONGEST_DETAIL);
+    let what = format!("The authorization server of {} refused Evermoor ({code}).", server.title);
+    let remedy = match &server.oauth.client {
+        Some(_) => "Check `client_id` and `client_secret` in its `oauth` table.".to_owned(),
+        None => format!("Run `evermoor login {}`.", server.name),
+    };
+    Failure::new(Code::AuthRequired, what, remedy)
+}
+
+/// The tokens could not be renewed now; it is tried again.
+pub(super) fn unavailable(server: &ProtectedServer, error: &AuthError) -> Failure {
+    let what = format!(
+        "The authorization server of {} cannot be used now ({}).",
+        server.title,
+        detail(error)
+    );
+    Failure::new(Code::ConnectTimeout, what, "Evermoor retries automatically.")
+}
+
+/// There was no answer in time.
+pub(super) fn stopped() -> Failure {
+    let what = "The sign-in of the server could not be read or renewed in time.";
+    Failure::new(Code::ConnectTimeout, what, "Evermoor retries automatically.")
+}
+
+/// Another gateway is taking over, and only it may renew tokens.
+pub(super) fn taken_over(server: &ProtectedServer) -> Failure {
+    let what = format!("Another gateway is taking over the sign-in to {}.", server.title);
+    Failure::new(Code::ConnectionLost, what, "Evermoor retries automatically.")
+}
+
+/// The server has no way to register a client.
+pub(super) fn no_registration(server: &ProtectedServer) -> Failure {
+    let (title, name) = (&server.title, &server.name);
+    let what = format!("{title} does not let programs register themselves.");
+    let remedy = format!(
+        "Register Evermoor there with the redirect address `/oauth/callback` of this gateway, and set \
+         `client_id` in `[upstreams.{name}.oauth]`; or use a token of the server in `headers`."
+    );
+    Failure::new(Code::Refused, what, remedy)
+}
+
+pub(super) fn wrong_authorization_server(server: &ProtectedServer, expected: &Url) -> Failure {
+    let what = format!(
+        "{} names another authorization server than `authorization_server`, {expected}.",
+        server.title
+    );
+    Failure::new(Code::Refused, what, "Correct `authorization_server`, or remove it.")
+}
+
+/// A sign-in failed.
+pub(super) fn sign_in_failed(server: &ProtectedServer, error: &AuthError) -> Failure {
+    let what = format!("The sign-in to {} failed: {}.", server.title, detail(error));
+    let remedy = format!("Try again with `evermoor login {}`.", server.name);
+    Failure::new(Code::Refused, what, remedy)
+}
+
+/// A callback belongs to no sign-in.
+pub(super) fn unknown_sign_in() -> Failure {
+    let what = "This sign-in is not known here: it was used already, or it has expired.";
+    Failure::new(Code::NotFound, what, "Start it again with `evermoor login NAME`.")
+}
+
+/// The person, or the authorization server, refused.
+pub(super) fn declined(server: &ProtectedServer, code: &str) -> Failure {
+    let code = redaction::excerpt(code.as_bytes(), LONGEST_DETAIL);
+    let what = match code.as_str() {
+        "access_denied" => format!("The access to {} was declined.", server.title),
+        _ => format!("The authorization server of {} refused the sign-in ({code}).", server.title),
+    };
+    let remedy = format!("Try again with `evermoor login {}`.", server.name);
+    Failure::new(Code::Refused, what, remedy)
+}
+
+fn needs_sign_in(server: &ProtectedServer, what: String) -> Failure {
+    let remedy = match server.oauth.grant.needs_a_person() {
+        true => format!(
+            "Run `evermoor login {}`, or sign in on its page in the dashboard.",
+            server.name
+        ),
+        false => "Check `client_id` and `client_secret` in its `oauth` table.".to_owned(),
+    };
+    Failure::new(Code::AuthRequired, what, remedy)
+}
+
+fn detail(error: &AuthError) -> String {
+    let text = error.to_string();
+    redaction::excerpt(text.as_bytes(), LONGEST_DETAIL).trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,112 @@
+//! Every hostile server and editor at once, beside a server and an editor that do nothing wrong.
+//!
+//! Two gateways run at the same time, each with such a pair; only one is attacked. So a busy machine
+//! slows both pairs down, and the attack only one. The times are printed: how much the attack costs the
+//! pair depends on the machine.
+
+use std::time::Duration;
+
+use evermoor_tests::Scene;
+use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::hostile::{HostileEditor, Trick};
+use evermoor_tests::scene::entry;
+use evermoor_tests::scene::programs::built;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::peak_memory;
+
+/// The tricks of the servers: what they do when a tool is called.
+const SERVERS: [&[&str]; 8] = [
+    &["huge-answer"],
+    &["endless-answer"],
+    &["flood"],
+    &["progress"],
+    &["list-changes"],
+    &["questions"],
+    &["members"],
+    &["depth", "escapes", "long-name", "same-cursor"],
+];
+/// What the gateway may keep, and what it needs besides: for parsing, for catalogs, for the allocator.
+const BUDGET: usize = 256_000_000 + 144_000_000;
+/// How many calls are measured for each pair.
+const CALLS: usize = 400;
+
+// The attacks have threads of their own, so that they do not delay what is measured.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_everything_attacks_every_call_of_a_pair_that_does_nothing_wrong_is_answered() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let servers = SERVERS.iter().enumerate().map(|(number, tricks)| {
+        let tricks: Vec<String> = tricks.iter().map(|trick| (*trick).to_owned()).collect();
+        entry::program(&format!("hostile{number}"), &built("hostile-server"), &tricks)
+    });
+    let entries: String = servers.chain([entry::at("notes", &notes.url)]).collect();
+    let attacked = scene.gateway_of("", &entries).await;
+    let quiet_scene = Scene::new();
+    let quiet_notes = quiet_scene.upstream("notes").await;
+    let quiet = quiet_scene.gateway(&[&quiet_notes]).await;
+    for number in 0..SERVERS.len() {
+        attacked.until_connected(&format!("hostile{number}")).await;
+    }
+    let before = peak_memory(&attacked);
+    let (mut pair, mut quiet_pair) =
+        (attacked.editor("/mcp/notes").await, quiet.editor("/mcp/notes").await);
+
+    let over = CancellationToken::new();
+    let mut attacks = JoinSet::new();
+    for number in 0..SERVERS.len() {
+        let (name, path) = (format!("caller{number}"), format!("/mcp/hostile{number}"));
+        let mut editor = HostileEditor::at(&attacked, &name, &path, "tool1").await;
+        attacks.spawn(
+            over.clone().run_until_cancelled_owned(async move { editor.call_forever().await }),
+        );
+    }
+    for trick in Trick::ALL {
+        let name = format!("{trick:?}").to_lowercase();
+        let path = if trick == Trick::UnreadAnswers { "/mcp/hostile0" } else { "/mcp/notes" };
+        let tool = if trick == Trick::UnreadAnswers { "tool1" } else { "record" };
+        let mut editor = HostileEditor::at(&attacked, &name, path, tool).await;
+        attacks.spawn(over.clone().run_until_cancelled_owned(async move {
+            editor.play(trick).await;
+            std::future::pending().await
+        }));
+    }
+
+    let (mut times, mut quiet_times) = (Vec::new(), Vec::new());
+    for number in 0..CALLS {
+        let (one, other) = tokio::join!(timed(&mut pair, number), timed(&mut quiet_pair, number));
+        times.push(one);
+        quiet_times.push(other);
+    }
+    over.cancel();
+    attacks.join_all().await;
+
+    let (p99, quiet_p99) = (percentile(&mut times), percentile(&mut quiet_times));
+    let grown = peak_memory(&attacked).saturating_sub(before);
+    let longest = times.last().copied().unwrap_or_default();
+    println!(
+        "p99 {p99:?} under attack and {quiet_p99:?} without; longest {longest:?}; {} MB more memory",
+        grown >> 20
+    );
+    assert!(grown < BUDGET, "the gateway grew by {} MB", grown >> 20);
+    assert_eq!(notes.ledger.executions("calm 0"), 1);
+    // It still accepts connections, and has descriptors for them.
+    attacked.editor("/mcp/notes").await;
+}
+
+async fn timed(editor: &mut Editor, number: usize) -> Duration {
+    let began = Instant::now();
+    let nonce = format!("calm {number}");
+    let result = editor.call("record", &json!({ "nonce": nonce })).await;
+    assert_eq!(result["content"][0]["text"], nonce.as_str());
+    began.elapsed()
+}
+
+/// The 99th percentile; sorts the times.
+fn percentile(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times[times.len() * 99 / 100]
+}

@@ -1,0 +1,64 @@
+//! Servers that want a sign-in, with a real authorization server.
+//!
+//! - [`signing_in`]: how a person signs in, and what cannot be used to do so
+//! - [`renewing`]: what happens when tokens expire or are revoked
+//! - [`storing`]: where tokens are, and where they are not
+
+pub(crate) mod renewing;
+pub(crate) mod signing_in;
+pub(crate) mod storing;
+
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::peers::authorization::{Protected, sign_in};
+use serde_json::Value;
+
+/// A protected server, and a gateway that keeps its sign-ins in a file.
+struct Signed {
+    scene: Scene,
+    server: Protected,
+    gateway: Gateway,
+}
+
+impl Signed {
+    /// Nobody has signed in.
+    async fn out(options: &Value) -> Self {
+        Self::with(options, "").await
+    }
+
+    /// Like [`Signed::out`], with more lines in the entry of the upstream.
+    async fn with(options: &Value, more: &str) -> Self {
+        let (scene, server) = (Scene::new(), Protected::start(options).await);
+        let entry = format!("{}{more}\n", server.entry("linear"));
+        let gateway = scene.gateway_of(&settings(&scene), &entry).await;
+        Self { scene, server, gateway }
+    }
+
+    /// A person has signed in, and the server is connected.
+    async fn in_(options: &Value) -> Self {
+        let signed = Self::out(options).await;
+        let page = sign_in(&signed.gateway, "linear").await;
+        assert_eq!(page.status, 200, "{page:?}");
+        signed.gateway.until_connected("linear").await;
+        signed
+    }
+
+    /// Waits until the upstream says that a person must sign in.
+    async fn until_signed_out(&self) -> Failure {
+        let wants = |upstream: &UpstreamStatus| matches!(&upstream.link, UpstreamState::Down { failure, .. } if failure.code == Code::AuthRequired);
+        match self.gateway.until("linear", wants).await.link {
+            UpstreamState::Down { failure, .. } => failure,
+            other @ (UpstreamState::Off
+            | UpstreamState::Connecting
+            | UpstreamState::Connected { .. }
+            | UpstreamState::Paused { .. }) => panic!("it is down: {other:?}"),
+        }
+    }
+}
+
+/// Settings of a gateway that keeps its sign-ins in a file of the scene.
+fn settings(scene: &Scene) -> String {
+    format!("sign_ins_file = {:?}\nhold = 5", scene.path("sign-ins.json"))
+}

@@ -1,0 +1,97 @@
+// The authorization server: registration, refresh tokens that are used once, device flow, revocation.
+
+import Provider from "oidc-provider";
+
+const SCOPE = "mcp:use";
+
+export function authorizationServer(world) {
+  const { options } = world;
+  const provider = new Provider(world.issuer, {
+    clients: options.clients ?? [],
+    scopes: ["openid", "offline_access", SCOPE],
+    claims: { openid: ["sub"], email: ["email"] },
+    responseTypes: ["code"],
+    // A refresh token is replaced each time; using an old one again ends the grant.
+    rotateRefreshToken: true,
+    issueRefreshToken: async () => options.refreshTokens ?? true,
+    features: {
+      devInteractions: { enabled: false },
+      registration: { enabled: options.registration ?? true },
+      revocation: { enabled: true },
+      clientCredentials: { enabled: true },
+      deviceFlow: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => world.resource,
+        useGrantedResource: () => true,
+        getResourceServerInfo: () => ({
+          scope: SCOPE,
+          accessTokenFormat: "opaque",
+          accessTokenTTL: options.lifetime ?? 3600,
+        }),
+      },
+    },
+    ttl: { Interaction: 600, Session: 600, Grant: 86400, RefreshToken: 86400, AuthorizationCode: 60 },
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: `${id}@example.com` }),
+    }),
+    interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    cookies: { keys: ["not a secret"] },
+  });
+  provider.on("grant.success", (context) => {
+    const kind = context.oidc.params.grant_type;
+    world.issued[kind] = (world.issued[kind] ?? 0) + 1;
+  });
+  provider.on("grant.error", (_context, error) => world.refused.push(error.error));
+  provider.on("registration_create.success", () => (world.registrations += 1));
+  const callback = provider.callback();
+  const handler = async (request, response) => {
+    const path = new URL(request.url, world.issuer).pathname;
+    if (path === "/token" && world.tokenEndpoint === "silent") return;
+    if (path === "/token" && world.tokenEndpoint === "broken") {
+      response.writeHead(503).end("busy");
+      return;
+    }
+    if (path.startsWith("/interaction/")) {
+      await interaction(provider, world, request, response);
+      return;
+    }
+    callback(request, response);
+  };
+  return { provider, handler };
+}
+
+/** The page on which a person decides. */
+async function interaction(provider, world, request, response) {
+  const action = new URL(request.url, world.issuer).searchParams.get("action");
+  const decided = world.person === "ask" ? action : world.person;
+  if (!decided) {
+    response.writeHead(200, { "content-type": "text/html" });
+    response.end(`<!doctype html><title>Sign in</title><h1>Evermoor wants access</h1>
+      <a href="?action=allow">Allow</a> <a href="?action=decline">Decline</a>`);
+    return;
+  }
+  if (decided === "decline") {
+    const error = { error: "access_denied", error_description: "The person said no." };
+    await provider.interactionFinished(request, response, error);
+    return;
+  }
+  const details = await provider.interactionDetails(request, response);
+  if (details.prompt.name === "login") {
+    const result = { login: { accountId: "alice" } };
+    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+    return;
+  }
+  const grant = details.grantId
+    ? await provider.Grant.find(details.grantId)
+    : new provider.Grant({ accountId: details.session.accountId, clientId: details.params.client_id });
+  const missing = details.prompt.details;
+  if (missing.missingOIDCScope) grant.addOIDCScope(missing.missingOIDCScope.join(" "));
+  if (missing.missingOIDCClaims) grant.addOIDCClaims(missing.missingOIDCClaims);
+  for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
+    grant.addResourceScope(resource, scopes.join(" "));
+  }
+  const consent = { grantId: await grant.save() };
+  await provider.interactionFinished(request, response, { consent }, { mergeWithLastSubmission: true });
+}

@@ -1,0 +1,138 @@
+//! A server that wants a sign-in: `oidc-provider` as its authorization server, and an MCP server on the
+//! TypeScript SDK. The person is played without a browser: whoever opens a page follows where it leads.
+
+use std::collections::BTreeMap;
+
+use http::header;
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{folder, node};
+use crate::gateway::{Gateway, http};
+use crate::scene::programs::Process;
+
+/// The two servers.
+pub struct Protected {
+    pub issuer: String,
+    pub url: String,
+    process: Process,
+}
+
+/// What happened at the two servers.
+#[derive(Debug, Deserialize)]
+pub struct Happened {
+    /// How often tokens were issued, by grant type.
+    pub issued: BTreeMap<String, usize>,
+    /// The error codes of refused token requests.
+    pub refused: Vec<String>,
+    pub registrations: usize,
+    /// How many requests had a token that was not accepted.
+    pub unauthorized: usize,
+    /// How often each nonce was recorded.
+    pub executions: BTreeMap<String, usize>,
+}
+
+impl Protected {
+    /// Starts both, with the options of `tests/peers/authorization/main.mjs`.
+    pub async fn start(options: &Value) -> Self {
+        #[derive(Deserialize)]
+        struct Places {
+            issuer: String,
+            resource: String,
+        }
+        let script = folder().join("authorization/main.mjs");
+        let mut process = Process::start(&node(), |command| {
+            command.arg(script).arg(options.to_string());
+        });
+        let line = process.line_with("{\"issuer\"").await;
+        let places: Places = serde_json::from_str(&line).expect("it prints its addresses");
+        Self { issuer: places.issuer, url: places.resource, process }
+    }
+
+    /// The entry of an upstream that is this server.
+    pub fn entry(&self, name: &str) -> String {
+        format!("\n[upstreams.{name}]\nurl = {:?}\nauth = \"oauth\"\n", self.url)
+    }
+
+    /// Changes what happens next, and tells what has happened.
+    pub async fn control(&self, change: &Value) -> Happened {
+        let place = self.url.replace("/mcp", "/control");
+        let answer = http().post(place).body(change.to_string()).send().await;
+        let answer = answer.expect("the server answers").bytes().await.expect("completely");
+        serde_json::from_slice(&answer).expect("it tells what has happened")
+    }
+
+    pub async fn happened(&self) -> Happened {
+        self.control(&json!({})).await
+    }
+
+    /// Lets the access token that was used last expire.
+    pub async fn expire(&self) {
+        self.control(&json!({ "expire": true })).await;
+    }
+
+    /// Ends it.
+    pub async fn kill(&mut self) {
+        self.process.kill().await;
+    }
+}
+
+/// A page that a person sees at the end.
+#[derive(Debug)]
+pub struct Page {
+    /// Its address.
+    pub url: String,
+    pub status: http::StatusCode,
+    pub text: String,
+}
+
+/// Begins a sign-in as the dashboard does. Returns the page of the authorization server.
+pub async fn begin(gateway: &Gateway, upstream: &str) -> String {
+    let path = format!("/api/upstreams/{upstream}/sign-in");
+    let begun = gateway.control(http::Method::POST, &path).await;
+    begun["url"].as_str().expect("there is a page").to_owned()
+}
+
+/// Opens a page and follows where it leads, up to the address that satisfies `stop`, which is not
+/// opened.
+pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, Page> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    let client = client.tls_certs_only([]).build().expect("a client can be made");
+    let (mut url, mut cookies) = (url.to_owned(), BTreeMap::new());
+    loop {
+        if stop(&url) {
+            return Ok(url);
+        }
+        let sent: Vec<String> =
+            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let answer = client.get(&url).header(header::COOKIE, sent.join("; ")).send().await;
+        let answer = answer.expect("the page is there");
+        for cookie in answer.headers().get_all(header::SET_COOKIE) {
+            let cookie = cookie.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+            if let Some((name, value)) = cookie.split_once('=') {
+                cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        let next = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
+        match next.and_then(|next| Url::parse(&url).ok()?.join(next).ok()) {
+            Some(next) => url = next.to_string(),
+            None => {
+                let status = answer.status();
+                let text = answer.text().await.expect("the page is complete");
+                return Err(Page { url, status, text });
+            }
+        }
+    }
+}
+
+/// Opens the page of a sign-in and follows where it leads. Returns the last page.
+pub async fn visit(url: &str) -> Page {
+    follow(url, |_| false).await.expect_err("nothing stops it")
+}
+
+/// Signs in to an upstream. Returns the last page.
+pub async fn sign_in(gateway: &Gateway, upstream: &str) -> Page {
+    visit(&begin(gateway, upstream).await).await
+}
