@@ -32,7 +32,7 @@ use tracing::{error, info};
 
 use crate::actions::quit::{ExitReason, RequestedExit};
 use crate::actions::{quit, relocate};
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::gateway::state_task::StateHandle;
 use crate::system::notifications::CurrentDelivery;
 use crate::tray::Tray;
@@ -98,8 +98,8 @@ fn build() -> Result<App, Failure> {
             let app = app.handle();
             system::report_wakes(app, window::reopen::woke);
             launch_at_login::renew(app);
-            app.manage(Gateway::start(launcher));
-            let gateway = app.state::<Gateway>();
+            app.manage(SupervisedGateway::start(launcher));
+            let gateway = app.state::<SupervisedGateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
             let start = Start::read(std::env::args());
             app.manage(Updates::start(app));
@@ -130,7 +130,7 @@ fn on_event(app: &AppHandle, event: &RunEvent) {
         }
     } else if matches!(event, RunEvent::Exit) {
         // Without a gateway, the application exits before it has started.
-        if let Some(gateway) = app.try_state::<Gateway>() {
+        if let Some(gateway) = app.try_state::<SupervisedGateway>() {
             gateway.shut_down(quit::stops_gateway(app));
         }
     } else if system::is_reopened(event) && app.state::<ReopenFilter>().is_by_user() {

@@ -207,10 +207,10 @@ impl ControlClient {
     /// A one-time link that opens the dashboard in a browser.
     pub async fn dashboard_link(&self) -> Result<String, ControlError> {
         #[derive(serde::Deserialize)]
-        struct Link {
+        struct DashboardLink {
             url: String,
         }
-        let link: Link = read(&self.request(Method::POST, "/api/links").await?)?;
+        let link: DashboardLink = read(&self.request(Method::POST, "/api/links").await?)?;
         Ok(link.url)
     }
 

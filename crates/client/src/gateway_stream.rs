@@ -35,13 +35,13 @@ use crate::http::{HttpError, HttpResponse, ResponseBody};
 #[derive(Clone)]
 pub(crate) struct GatewayStream {
     requests: Arc<OpenRequests>,
-    outgoing: mpsc::Sender<OutgoingFrame>,
+    outgoing: mpsc::Sender<RequestFrame>,
 }
 
 /// The requests that are not answered yet.
-struct OpenRequests(Mutex<RequestTable>);
+struct OpenRequests(Mutex<OpenRequestTable>);
 
-struct RequestTable {
+struct OpenRequestTable {
     /// Whether the gateway takes more requests on this connection.
     is_open: bool,
     /// Why the connection is gone, if it is.
@@ -89,7 +89,7 @@ impl GatewayStream {
         let (reader, mut writer) = local_socket::connect(path).await?;
         let hello = serde_json::to_vec(hello).map_err(io::Error::other)?;
         let first = [&prefix(FrameKind::Hello, 0, hello.len())[..], &hello].concat();
-        let mut frames = FrameReader { reader, decoder: FrameDecoder::new(MAX_FRAME) };
+        let mut frames = ReplyFrameReader { reader, decoder: FrameDecoder::new(MAX_FRAME) };
         let welcome = async {
             writer.write_all(&first).await?;
             frames.next().await
@@ -98,7 +98,8 @@ impl GatewayStream {
             Some(frame) if frame.kind == FrameKind::Welcome => {}
             Some(_) | None => return Err(io::ErrorKind::PermissionDenied.into()),
         }
-        let table = RequestTable { is_open: true, closed: None, last: 0, requests: HashMap::new() };
+        let table =
+            OpenRequestTable { is_open: true, closed: None, last: 0, requests: HashMap::new() };
         let requests = Arc::new(OpenRequests(Mutex::new(table)));
         let (outgoing, queued) = mpsc::channel(QUEUE);
         let closed = CancellationToken::new();
@@ -131,7 +132,7 @@ impl GatewayStream {
         // Cancels the request when the caller no longer waits for it.
         let guard = RequestGuard { stream: self.clone(), number };
         // If the connection has just closed, the request fails.
-        let _ = self.outgoing.send(OutgoingFrame::new(kind, number, &head, body)).await;
+        let _ = self.outgoing.send(RequestFrame::new(kind, number, &head, body)).await;
         match response.recv().await {
             Some(RequestEvent::Frame(frame)) => {
                 let kind = frame.kind;
@@ -194,7 +195,7 @@ impl Drop for RequestGuard {
     fn drop(&mut self) {
         let request = self.stream.requests.remove(self.number);
         if request.is_some_and(|request| request.progress != SendProgress::NotSent) {
-            let cancel = OutgoingFrame::new(FrameKind::Cancel, self.number, &[], Bytes::new());
+            let cancel = RequestFrame::new(FrameKind::Cancel, self.number, &[], Bytes::new());
             // If the queue is full, the gateway answers a request that nobody waits for.
             let _ = self.stream.outgoing.try_send(cancel);
         }
@@ -276,14 +277,14 @@ impl OpenRequest {
 }
 
 /// A frame to write. The body is not copied.
-struct OutgoingFrame {
+struct RequestFrame {
     kind: FrameKind,
     number: u32,
     start: Bytes,
     body: Bytes,
 }
 
-impl OutgoingFrame {
+impl RequestFrame {
     fn new(kind: FrameKind, number: u32, head: &[u8], body: Bytes) -> Self {
         let prefix = prefix(kind, number, head.len() + body.len());
         Self { kind, number, start: [&prefix[..], head].concat().into(), body }
@@ -292,11 +293,11 @@ impl OutgoingFrame {
 
 async fn write_frames(
     requests: Arc<OpenRequests>,
-    mut queued: mpsc::Receiver<OutgoingFrame>,
+    mut queued: mpsc::Receiver<RequestFrame>,
     mut writer: LocalWriter,
     closed: CancellationToken,
 ) {
-    while let Some(OutgoingFrame { kind, number, start, body }) = queued.recv().await {
+    while let Some(RequestFrame { kind, number, start, body }) = queued.recv().await {
         if kind != FrameKind::Cancel && !requests.start_writing(number) {
             continue;
         }
@@ -315,7 +316,7 @@ async fn write_frames(
 
 async fn read_frames(
     requests: Arc<OpenRequests>,
-    mut frames: FrameReader,
+    mut frames: ReplyFrameReader,
     closed: CancellationToken,
 ) {
     let why = loop {
@@ -351,12 +352,12 @@ async fn read_frames(
     closed.cancel();
 }
 
-struct FrameReader {
+struct ReplyFrameReader {
     reader: LocalReader,
     decoder: FrameDecoder,
 }
 
-impl FrameReader {
+impl ReplyFrameReader {
     /// The next frame; `None` at the end.
     async fn next(&mut self) -> io::Result<Option<Frame>> {
         loop {

@@ -29,7 +29,7 @@ use evermoor_platform::process::exit_watch::ExitWatch;
 
 use crate::control::ControlClient;
 use crate::launch::Launcher;
-use crate::listener_holder::{Attachment, ListenerHolder};
+use crate::listener_holder::{GatewayAttachment, ListenerHolder};
 
 /// The current state of the gateway, as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,12 +56,12 @@ impl GatewaySupervisor {
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (publish, presence) = watch::channel(Presence::Starting);
         let retry_now = Arc::new(Notify::new());
-        let (attachment, attachments) = watch::channel(Attachment::Lost);
+        let (attachment, attachments) = watch::channel(GatewayAttachment::Lost);
         match ListenerHolder::open(launcher.paths(), attachments) {
             Ok(holder) => drop(tasks.spawn(stop.clone().run_until_cancelled_owned(holder.run()))),
             Err(error) => tracing::warn!(%error, "the gateway's address is not kept open"),
         }
-        let task = Task {
+        let task = SupervisorTask {
             launcher: launcher.clone(),
             publish,
             attachment,
@@ -110,11 +110,11 @@ impl GatewaySupervisor {
     }
 }
 
-struct Task {
+struct SupervisorTask {
     launcher: Launcher,
     publish: watch::Sender<Presence>,
     /// Tells the holder of the address whether there is a gateway.
-    attachment: watch::Sender<Attachment>,
+    attachment: watch::Sender<GatewayAttachment>,
     retry_now: Arc<Notify>,
 }
 
@@ -128,7 +128,7 @@ struct StreamEnd {
 /// The service manager does not report when it has restarted the gateway, so we poll.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-impl Task {
+impl SupervisorTask {
     async fn run(self) {
         let (mut attempt, mut attachments) = (0, 0);
         loop {
@@ -136,13 +136,13 @@ impl Task {
             let failure = match self.launcher.find_or_start().await {
                 Ok(control) => {
                     attachments += 1;
-                    self.attachment.send_replace(Attachment::Attached(attachments));
+                    self.attachment.send_replace(GatewayAttachment::Attached(attachments));
                     let end = self.follow(&control).await;
                     if self.is_replaced(control.runtime().pid).await {
                         attempt = 0;
                         continue;
                     }
-                    self.attachment.send_replace(Attachment::Lost);
+                    self.attachment.send_replace(GatewayAttachment::Lost);
                     if end.supervised {
                         self.wait_for_service_manager().await;
                         attempt = 0;

@@ -26,7 +26,7 @@ use crate::control::ControlClient;
 
 /// Whether there is a gateway, as the supervisor sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attachment {
+pub(crate) enum GatewayAttachment {
     /// Attached to a gateway. Each attachment has another number.
     Attached(u64),
     /// The gateway is gone.
@@ -44,14 +44,17 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// The task that keeps the address open.
 pub(crate) struct ListenerHolder {
     paths: Paths,
-    attachment: watch::Receiver<Attachment>,
+    attachment: watch::Receiver<GatewayAttachment>,
     /// Where a gateway that starts asks for the socket.
     requests: HandoverListener,
     held: Option<TcpListener>,
 }
 
 impl ListenerHolder {
-    pub(crate) fn open(paths: &Paths, attachment: watch::Receiver<Attachment>) -> io::Result<Self> {
+    pub(crate) fn open(
+        paths: &Paths,
+        attachment: watch::Receiver<GatewayAttachment>,
+    ) -> io::Result<Self> {
         let requests = HandoverListener::open(&paths.listener_holder_file())?;
         let pid = std::process::id().to_string();
         private::write_private(&paths.listener_holder_pid_file(), pid.as_bytes())?;
@@ -63,8 +66,8 @@ impl ListenerHolder {
         loop {
             let attachment = *self.attachment.borrow_and_update();
             let goes_on = match attachment {
-                Attachment::Attached(_) => self.attached().await,
-                Attachment::Lost => self.lost().await,
+                GatewayAttachment::Attached(_) => self.attached().await,
+                GatewayAttachment::Lost => self.lost().await,
             };
             if !goes_on {
                 return;
@@ -175,10 +178,11 @@ mod tests {
     use tokio::time::sleep;
 
     /// A holder of a new address, without a gateway.
-    fn holder() -> (tempfile::TempDir, watch::Sender<Attachment>, ListenerHolder, SocketAddr) {
+    fn holder() -> (tempfile::TempDir, watch::Sender<GatewayAttachment>, ListenerHolder, SocketAddr)
+    {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
-        let (attachment, attachments) = watch::channel(Attachment::Lost);
+        let (attachment, attachments) = watch::channel(GatewayAttachment::Lost);
         let mut holder = ListenerHolder::open(&paths, attachments).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -25,11 +25,11 @@ const QUEUE_LENGTH: usize = 1_024;
 
 /// A handle to the thread that writes log lines.
 pub struct LogWriter {
-    commands: SyncSender<Command>,
+    commands: SyncSender<WriterCommand>,
     lost: Arc<AtomicU64>,
 }
 
-enum Command {
+enum WriterCommand {
     Write(LogLine),
     /// Reply when everything before it is written.
     Finish(SyncSender<()>),
@@ -48,7 +48,7 @@ impl LogWriter {
 
     /// Queues a line. If the queue is full, the line is lost and counted.
     pub fn write(&self, line: &LogLine) {
-        if self.commands.try_send(Command::Write(line.clone())).is_err() {
+        if self.commands.try_send(WriterCommand::Write(line.clone())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -56,7 +56,7 @@ impl LogWriter {
     /// Waits, for a limited time, until all queued lines are written.
     pub fn finish(&self, within: Duration) {
         let (done, wait) = sync_channel(1);
-        if self.commands.try_send(Command::Finish(done)).is_ok() {
+        if self.commands.try_send(WriterCommand::Finish(done)).is_ok() {
             let _ = wait.recv_timeout(within);
         }
     }
@@ -70,11 +70,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, commands: &Receiver<Command>) {
+    fn run(mut self, commands: &Receiver<WriterCommand>) {
         while let Ok(command) = commands.recv() {
             match command {
-                Command::Write(line) => self.write_counted(&line),
-                Command::Finish(done) => drop(done.try_send(())),
+                WriterCommand::Write(line) => self.write_counted(&line),
+                WriterCommand::Finish(done) => drop(done.try_send(())),
             }
         }
     }

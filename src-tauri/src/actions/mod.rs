@@ -20,7 +20,7 @@ use tauri_plugin_clipboard_manager::ClipboardExt;
 use tracing::warn;
 
 use crate::actions::action::Action;
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::gateway::state_task::StateHandle;
 use crate::updates::Updates;
 use crate::window::page::Page;
@@ -63,13 +63,13 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::Update => app.state::<Updates>().install(),
         Action::MovePort => move_port::move_port(app),
         Action::Relocate => relocate::relocate(app),
-        Action::TryAgain => app.state::<Gateway>().supervisor().try_now(),
+        Action::TryAgain => app.state::<SupervisedGateway>().supervisor().try_now(),
     }
 }
 
 /// Posts to the gateway in the background.
 fn ask(app: &AppHandle, path: &str, body: Option<serde_json::Value>) {
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let (control, path) = (gateway.supervisor().control(), path.to_owned());
     gateway.spawn(async move {
         if let Err(failure) = post(control, &path, body).await {
@@ -85,7 +85,7 @@ fn turn(app: &AppHandle, upstream: &str, on: bool) {
 
 /// Connects an editor and shows the result.
 fn connect(app: &AppHandle, editor: String) {
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let (control, app) = (gateway.supervisor().control(), app.clone());
     gateway.spawn(async move {
         if let Err(failure) = post(control, &format!("/api/setup/{editor}/connect"), None).await {
@@ -97,7 +97,7 @@ fn connect(app: &AppHandle, editor: String) {
 }
 
 fn change_login(app: &AppHandle) {
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let app = app.clone();
     gateway.spawn(async move {
         if let Err(failure) = launch_at_login::set(&app, !launch_at_login::is_enabled(&app)) {

@@ -8,7 +8,7 @@ use tauri::{AppHandle, Manager};
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::gateway::state_task::StateHandle;
 use crate::window;
 use crate::window::page::Page;
@@ -17,7 +17,7 @@ use crate::window::page::Page;
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn move_port(app: &AppHandle) {
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let (supervisor, app) = (gateway.supervisor().clone(), app.clone());
     gateway.spawn(async move {
         match move_all(&supervisor).await {

@@ -10,7 +10,7 @@ use tauri::{AppHandle, Manager, async_runtime};
 use tracing::{info, warn};
 
 use crate::actions::quit::RequestedExit;
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 
 /// A copy from a slow disk image can take a while.
 const COPY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -31,7 +31,7 @@ pub(crate) fn is_pending() -> bool {
 /// Copies the application and exits, so that the copy can start.
 pub(crate) fn relocate(app: &AppHandle) {
     let choices = choices();
-    let (gateway, app) = (app.state::<Gateway>(), app.clone());
+    let (gateway, app) = (app.state::<SupervisedGateway>(), app.clone());
     gateway.spawn(async move {
         for choice in &choices {
             if copy(choice).await {

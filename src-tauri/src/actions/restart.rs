@@ -11,14 +11,14 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use crate::alerts;
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::gateway::state_task::StateHandle;
 
 /// After this time the user can click Restart again.
 const RESTART_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn restart(app: &AppHandle, upstream: String) {
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let (supervisor, app) = (gateway.supervisor().clone(), app.clone());
     alerts::record_action(&app, TrayAction::Restart(upstream.clone()));
     app.state::<StateHandle>().restarting(&upstream);

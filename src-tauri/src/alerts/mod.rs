@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 pub(crate) use notifier::{NotificationClick, Notifier};
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::system::notifications::Notifications;
 use crate::updates::Updates;
 
@@ -33,12 +33,12 @@ pub(crate) struct Alerts {
 pub(crate) fn start(app: &AppHandle, at_login: bool) {
     let (acts, inbox) = mpsc::unbounded_channel();
     app.manage(Alerts { acts });
-    let gateway = app.state::<Gateway>();
+    let gateway = app.state::<SupervisedGateway>();
     let (app, presence) = (app.clone(), gateway.presence());
     let updates = app.state::<Updates>().state();
     gateway.spawn_until(|stop| async move {
         let notifier = Notifications::new(&app);
-        task::Task::new(app, notifier, presence, updates, inbox, at_login).run(stop).await;
+        task::AlertsTask::new(app, notifier, presence, updates, inbox, at_login).run(stop).await;
     });
 }
 

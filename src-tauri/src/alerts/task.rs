@@ -19,7 +19,7 @@ use crate::system::network::Network;
 use crate::updates::Update;
 use crate::window::reopen;
 
-pub(super) struct Task<N> {
+pub(super) struct AlertsTask<N> {
     app: AppHandle,
     notifier: N,
     presence: watch::Receiver<Presence>,
@@ -31,7 +31,7 @@ pub(super) struct Task<N> {
     shown: BTreeMap<AlertId, Alert>,
 }
 
-impl<N: Notifier> Task<N> {
+impl<N: Notifier> AlertsTask<N> {
     pub(super) fn new(
         app: AppHandle,
         notifier: N,

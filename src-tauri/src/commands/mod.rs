@@ -10,20 +10,20 @@ use serde_json::Value;
 use tauri::{AppHandle, State};
 use tauri_plugin_clipboard_manager::ClipboardExt;
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::launch_at_login;
 use crate::system::notifications::CurrentDelivery;
-use crate::system::notifications::permission::Delivery;
+use crate::system::notifications::permission::NotificationDelivery;
 
 #[tauri::command]
-pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
+pub(crate) fn presence(gateway: State<'_, SupervisedGateway>) -> Presence {
     gateway.presence().borrow().clone()
 }
 
 /// Forwards a request to the gateway's control API. The dashboard never sees the token.
 #[tauri::command]
 pub(crate) async fn control(
-    gateway: State<'_, Gateway>,
+    gateway: State<'_, SupervisedGateway>,
     method: String,
     path: String,
     body: Option<Value>,
@@ -42,7 +42,7 @@ pub(crate) fn copy(app: AppHandle, text: String) -> Result<(), Failure> {
 
 /// How notifications reach the user.
 #[tauri::command]
-pub(crate) fn notification_delivery(delivery: State<'_, CurrentDelivery>) -> Delivery {
+pub(crate) fn notification_delivery(delivery: State<'_, CurrentDelivery>) -> NotificationDelivery {
     delivery.get()
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tauri::{AppHandle, State, Url};
 use tauri_plugin_opener::OpenerExt;
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 
 /// A folder that the dashboard can open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -23,7 +23,7 @@ pub(crate) enum Folder {
 #[tauri::command]
 pub(crate) async fn open_folder(
     app: AppHandle,
-    gateway: State<'_, Gateway>,
+    gateway: State<'_, SupervisedGateway>,
     what: Folder,
 ) -> Result<(), Failure> {
     let folder = what.path(gateway.supervisor().paths()).to_owned();

@@ -27,13 +27,13 @@ use tracing::warn;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The gateway's supervisor and the tasks of the application.
-pub(crate) struct Gateway {
+pub(crate) struct SupervisedGateway {
     supervisor: GatewaySupervisor,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Gateway {
+impl SupervisedGateway {
     pub(crate) fn start(launcher: Launcher) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let runtime = async_runtime::handle();

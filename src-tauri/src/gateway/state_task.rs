@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::actions::relocate;
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::gateway::state::TrayState;
 use crate::launch_at_login;
 use crate::updates::Update;
@@ -51,8 +51,8 @@ impl StateHandle {
         };
         let (publish, state) = watch::channel(first);
         let (messages, inbox) = mpsc::unbounded_channel();
-        let task = Task { app: app.clone(), presence, update, state: publish, inbox };
-        app.state::<Gateway>().spawn(task.run());
+        let task = StateTask { app: app.clone(), presence, update, state: publish, inbox };
+        app.state::<SupervisedGateway>().spawn(task.run());
         Self { state, messages }
     }
 
@@ -81,7 +81,7 @@ impl StateHandle {
     }
 }
 
-struct Task {
+struct StateTask {
     app: AppHandle,
     presence: watch::Receiver<Presence>,
     update: watch::Receiver<Update>,
@@ -89,7 +89,7 @@ struct Task {
     inbox: mpsc::UnboundedReceiver<StateMessage>,
 }
 
-impl Task {
+impl StateTask {
     async fn run(mut self) {
         let mut refreshed = self.refresh().await;
         let mut tick = Instant::now() + TICK;
@@ -148,7 +148,7 @@ impl Task {
     /// Reads what nothing pushes: the editors and the login entry.
     async fn refresh(&self) -> Instant {
         let login = launch_at_login::is_enabled(&self.app);
-        let found = match self.app.state::<Gateway>().supervisor().control() {
+        let found = match self.app.state::<SupervisedGateway>().supervisor().control() {
             Ok(control) => setup(control).await,
             Err(failure) => Err(failure),
         };

@@ -5,13 +5,13 @@ use crate::system;
 
 /// The smallest range of rows to replace so that afterwards only texts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct MenuChange {
     pub(crate) at: usize,
     pub(crate) remove: usize,
     pub(crate) insert: usize,
 }
 
-impl Change {
+impl MenuChange {
     /// Compares the structure of two menus.
     pub(crate) fn between(shown: &[Item], wanted: &[Item]) -> Self {
         Self::with_rules(shown, wanted, system::SUBMENU_TEXTS_CHANGE_IN_PLACE)
@@ -39,7 +39,7 @@ fn differ_in_text_only(one: &Item, other: &Item, submenu_texts: bool) -> bool {
         | (Item::Check { action, .. }, Item::Check { action: another, .. }) => action == another,
         (Item::Submenu { text, items }, Item::Submenu { text: another, items: others }) => {
             (submenu_texts || text == another)
-                && Change::with_rules(items, others, submenu_texts).is_text_only()
+                && MenuChange::with_rules(items, others, submenu_texts).is_text_only()
         }
         _ => false,
     }
@@ -54,9 +54,10 @@ mod tests {
     #[test]
     fn the_text_of_a_submenu_changes_in_place_where_the_system_can() {
         let menu = |text: &str| vec![submenu(text, vec![button("Open", Action::Open)])];
-        let change = |in_place| Change::with_rules(&menu("1 server"), &menu("2 servers"), in_place);
+        let change =
+            |in_place| MenuChange::with_rules(&menu("1 server"), &menu("2 servers"), in_place);
         assert!(change(true).is_text_only());
-        assert_eq!(change(false), Change { at: 0, remove: 1, insert: 1 });
+        assert_eq!(change(false), MenuChange { at: 0, remove: 1, insert: 1 });
     }
 
     #[test]
@@ -64,7 +65,7 @@ mod tests {
         let one = [submenu("Servers", vec![button("Open", Action::Open)])];
         let other = [submenu("Servers", vec![button("Quit", Action::Quit)])];
         for in_place in [true, false] {
-            assert!(!Change::with_rules(&one, &other, in_place).is_text_only());
+            assert!(!MenuChange::with_rules(&one, &other, in_place).is_text_only());
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::gateway::state::TrayState;
 use crate::updates::Update;
 use crate::window::page::Page;
 
-pub(crate) use self::change::Change;
+pub(crate) use self::change::MenuChange;
 pub(crate) use self::headline::tooltip;
 pub(crate) use self::item::Item;
 

@@ -39,8 +39,8 @@ pub(crate) fn finish() {
 
 fn file() -> Option<&'static LogWriter> {
     let paths = Paths::find(given("EVERMOOR_HOME")).ok()?;
-    let desk = LogWriter::start(paths.tray_log_file())?;
-    Some(FILE.get_or_init(|| desk))
+    let writer = LogWriter::start(paths.tray_log_file())?;
+    Some(FILE.get_or_init(|| writer))
 }
 
 fn filter() -> EnvFilter {

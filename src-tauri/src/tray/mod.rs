@@ -32,7 +32,7 @@ use tracing::warn;
 use crate::actions::action::Action;
 use crate::actions::perform;
 use crate::gateway::state::TrayState;
-use crate::menu::{Change, Item};
+use crate::menu::{Item, MenuChange};
 use crate::tray::icon_state::IconState;
 use crate::tray::native_row::Row;
 use crate::{menu, system, window};
@@ -146,7 +146,7 @@ impl Tray {
 
     fn show(&mut self, state: &TrayState, open: bool) -> tauri::Result<()> {
         let wanted = menu::items(state);
-        let change = Change::between(&self.items, &wanted);
+        let change = MenuChange::between(&self.items, &wanted);
         if change.is_text_only() || !open {
             self.show_items(wanted, change)?;
         }
@@ -166,7 +166,7 @@ impl Tray {
         Ok(())
     }
 
-    fn show_items(&mut self, wanted: Vec<Item>, change: Change) -> tauri::Result<()> {
+    fn show_items(&mut self, wanted: Vec<Item>, change: MenuChange) -> tauri::Result<()> {
         for _ in 0..change.remove {
             self.menu.remove_at(change.at)?;
             self.rows.remove(change.at);

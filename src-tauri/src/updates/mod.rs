@@ -13,8 +13,8 @@ use tauri::{AppHandle, Manager, State};
 use tokio::sync::{mpsc, watch};
 
 use self::source::Source;
-use self::task::Task;
-use crate::gateway::Gateway;
+use self::task::UpdatesTask;
+use crate::gateway::SupervisedGateway;
 
 /// The state of updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,8 +60,9 @@ impl Updates {
             Err(reason) => (None, watch::channel(Update::Off { reason: reason.into() }).1),
         };
         if let Some((source, publish)) = publish {
-            let task = Task { app: app.clone(), source, state: publish, install_requests: inbox };
-            app.state::<Gateway>().spawn(task.run());
+            let task =
+                UpdatesTask { app: app.clone(), source, state: publish, install_requests: inbox };
+            app.state::<SupervisedGateway>().spawn(task.run());
         }
         Self { state, install_requests }
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tauri::{AppHandle, Manager};
-use tauri_plugin_updater::{Update as Found, UpdaterExt};
+use tauri_plugin_updater::{Update as FoundUpdate, UpdaterExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Update;
 use super::source::Source;
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 
 /// How often to check for updates.
 const CHECK_INTERVAL: Duration = Duration::from_secs(12 * 3600);
@@ -21,14 +21,14 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often to ask the gateway whether calls are running.
 const CALLS_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-pub(super) struct Task {
+pub(super) struct UpdatesTask {
     pub(super) app: AppHandle,
     pub(super) source: Source,
     pub(super) state: watch::Sender<Update>,
     pub(super) install_requests: mpsc::UnboundedReceiver<()>,
 }
 
-impl Task {
+impl UpdatesTask {
     pub(super) async fn run(mut self) {
         let mut found = self.check().await;
         loop {
@@ -53,7 +53,7 @@ impl Task {
     }
 
     /// Checks for a newer version and publishes the result.
-    async fn check(&self) -> Option<Found> {
+    async fn check(&self) -> Option<FoundUpdate> {
         let updater = self
             .app
             .updater_builder()
@@ -85,7 +85,7 @@ impl Task {
 
     /// Downloads the update and verifies its signature, waits for calls to finish, and replaces
     /// this program.
-    async fn install(&self, found: &Found) {
+    async fn install(&self, found: &FoundUpdate) {
         let version = found.version.clone();
         self.state.send_replace(Update::Installing { version: version.clone() });
         let bytes = match found.download(|_, _| {}, || {}).await {
@@ -118,7 +118,7 @@ impl Task {
     }
 
     async fn calls(&self) -> u64 {
-        let Ok(control) = self.app.state::<Gateway>().supervisor().control() else {
+        let Ok(control) = self.app.state::<SupervisedGateway>().supervisor().control() else {
             return 0;
         };
         match control.calls_under_way().await {

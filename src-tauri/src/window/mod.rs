@@ -18,7 +18,7 @@ use tauri::{
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::system;
 use crate::window::page::Page;
 use crate::window::pending_page::{PendingPage, Show};
@@ -39,7 +39,7 @@ pub(crate) fn open_at(app: &AppHandle, page: &Page) {
 /// inside a handler never returns.
 fn make(app: &AppHandle, page: Option<String>) {
     // A second launch may ask before the first has finished its setup.
-    let Some(gateway) = app.try_state::<Gateway>() else {
+    let Some(gateway) = app.try_state::<SupervisedGateway>() else {
         return;
     };
     let (app, pending) = (app.clone(), app.state::<PendingPage>());

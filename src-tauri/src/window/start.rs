@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::warn;
 
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 use crate::window::page::Page;
 use crate::{launch_at_login, system, window};
 
@@ -56,7 +56,7 @@ impl Start {
         if self.hidden || self.window {
             return;
         }
-        let presence = app.state::<Gateway>().presence();
+        let presence = app.state::<SupervisedGateway>().presence();
         if icon && system::has_tray().await {
             if is_first_run(presence).await {
                 window::open_at(&app, &Page::Welcome);
@@ -69,7 +69,7 @@ impl Start {
         let welcome = timeout(FIRST_RUN_TIMEOUT, is_first_run(presence)).await.unwrap_or(false);
         let page = if welcome { Page::Welcome } else { Page::Overview };
         window::open_at(&app, &page);
-        if is_first_notice(app.state::<Gateway>().supervisor().paths()) {
+        if is_first_notice(app.state::<SupervisedGateway>().supervisor().paths()) {
             system::explain_missing_tray(&app);
         }
     }

@@ -146,13 +146,13 @@ fn show_list(editors: &[EditorStatus], json: bool) {
 
 /// Writes an editor's new token to every file that has the old one. Returns those files.
 fn rewrite(instance: &Instance, name: &str) -> Vec<Result<SetupChange, SetupError>> {
-    let (Some(client), Some(desk)) =
+    let (Some(client), Some(user_editors)) =
         (evermoor_setup::client(name), UserEditors::here(&instance.paths))
     else {
         return Vec::new();
     };
     let Ok(access) = EditorAccess::find(instance) else { return Vec::new() };
-    match desk.rewrite_token(client, &access.of(client)) {
+    match user_editors.rewrite_token(client, &access.of(client)) {
         Ok(done) => done.into_iter().map(Ok).collect(),
         Err(refused) => vec![Err(refused)],
     }

@@ -27,14 +27,14 @@ use crate::terminal::{self, Progress};
 
 /// What was done to an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum UpstreamEdit {
     Added,
     Removed,
     TurnedOn,
     TurnedOff,
 }
 
-impl Change {
+impl UpstreamEdit {
     /// What to print once the file is written.
     fn sentence(self, name: &str, path: &Path) -> String {
         let path = path.display();
@@ -75,22 +75,22 @@ pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
         (None, None, None) => return Exit::usage(&"Give --url, --preset, or -- and a program."),
     };
     let new = NewUpstream { name: name.clone(), title, way };
-    change(paths, &name, Change::Added, |edit| edit.add_upstream(&new))
+    change(paths, &name, UpstreamEdit::Added, |edit| edit.add_upstream(&new))
 }
 
 pub(crate) fn remove(paths: &Paths, name: &str) -> Exit {
-    change(paths, name, Change::Removed, |edit| edit.remove_upstream(name))
+    change(paths, name, UpstreamEdit::Removed, |edit| edit.remove_upstream(name))
 }
 
 pub(crate) fn enable(paths: &Paths, name: &str, enabled: bool) -> Exit {
-    let done = if enabled { Change::TurnedOn } else { Change::TurnedOff };
+    let done = if enabled { UpstreamEdit::TurnedOn } else { UpstreamEdit::TurnedOff };
     change(paths, name, done, |edit| edit.set_enabled(name, enabled))
 }
 
 fn change(
     paths: &Paths,
     name: &str,
-    done: Change,
+    done: UpstreamEdit,
     edit: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Exit {
     if let Err(failure) = edited(paths, name, done, edit) {
@@ -124,7 +124,7 @@ fn change(
 fn edited(
     paths: &Paths,
     name: &str,
-    done: Change,
+    done: UpstreamEdit,
     change: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<(), Failure> {
     let path = &paths.config;
@@ -142,7 +142,7 @@ fn edited(
         Err(error) => return Err(unusable(error)),
     };
     let mut edit = ConfigEdit::of(&text).map_err(locate)?;
-    if done != Change::Added && !edit.has_upstream(name) {
+    if done != UpstreamEdit::Added && !edit.has_upstream(name) {
         let before = edit.before();
         let known = before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str());
         return Err(lookup::unknown(name, known));
@@ -161,13 +161,17 @@ fn edited(
 }
 
 /// Waits until the gateway has applied the change. Returns the upstream, unless it was removed.
-async fn settled(control: &ControlClient, name: &str, done: Change) -> Option<UpstreamStatus> {
+async fn settled(
+    control: &ControlClient,
+    name: &str,
+    done: UpstreamEdit,
+) -> Option<UpstreamStatus> {
     let mut states = control.follow().await.ok()?;
     loop {
         let status = states.next().await?;
         let found = status.upstreams.into_iter().find(|upstream| upstream.name == name);
         match found {
-            None if done == Change::Removed => return None,
+            None if done == UpstreamEdit::Removed => return None,
             Some(upstream) if done.is_applied(&upstream.link) => return Some(upstream),
             None | Some(_) => {}
         }

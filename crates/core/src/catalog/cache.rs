@@ -32,7 +32,7 @@ pub enum CacheError {
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct File<'a> {
+struct CacheFile<'a> {
     version: u32,
     target: String,
     sha256: String,
@@ -42,7 +42,7 @@ struct File<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Content<'a> {
+struct CacheContent<'a> {
     handshake: Raw,
     tools: &'a [Raw],
     prompts: &'a [Raw],
@@ -93,7 +93,7 @@ impl LastKnownUpstream {
 /// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
     let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _ } = memory;
-    let content = Raw::of(&Content {
+    let content = Raw::of(&CacheContent {
         handshake: initialize_result(
             handshake.revision,
             &handshake.capabilities,
@@ -118,14 +118,14 @@ pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
 /// Reads a file, if it is intact and belongs to `target`.
 pub fn decode(target: &str, file: &Bytes) -> Result<LastKnownUpstream, CacheError> {
     #[derive(Deserialize)]
-    struct Head {
+    struct CacheHead {
         version: u32,
     }
-    let head: Head = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
+    let head: CacheHead = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
     if head.version != VERSION {
         return Err(CacheError::OtherVersion);
     }
-    let found: File<'_> = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
+    let found: CacheFile<'_> = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
     let content = Raw::view(file, found.content);
     if checksum(content.as_bytes()) != found.sha256 {
         return Err(CacheError::Damaged);

@@ -164,8 +164,8 @@ impl ListTable {
 
 impl<'de> Deserialize<'de> for ToolsTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
+        struct ToolsVisitor;
+        impl<'de> Visitor<'de> for ToolsVisitor {
             type Value = ToolsTable;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -181,30 +181,30 @@ impl<'de> Deserialize<'de> for ToolsTable {
                         continue;
                     }
                     match map.next_value()? {
-                        Entry::Tool(tool) => drop(table.tools.insert(key, tool)),
-                        Entry::List(list) if key == "allow" => table.lists.allow = Some(list),
-                        Entry::List(list) => table.lists.deny = list,
+                        ListOrTool::Tool(tool) => drop(table.tools.insert(key, tool)),
+                        ListOrTool::List(list) if key == "allow" => table.lists.allow = Some(list),
+                        ListOrTool::List(list) => table.lists.deny = list,
                     }
                 }
                 Ok(table)
             }
         }
-        deserializer.deserialize_map(Entries)
+        deserializer.deserialize_map(ToolsVisitor)
     }
 }
 
 /// The value of `allow` or `deny` in a `tools` table: a list, or the settings of a tool with that
 /// name.
-enum Entry {
+enum ListOrTool {
     List(Patterns),
     Tool(ToolTable),
 }
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for ListOrTool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Entry;
+        struct ListOrToolVisitor;
+        impl<'de> Visitor<'de> for ListOrToolVisitor {
+            type Value = ListOrTool;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a list of names")
@@ -215,14 +215,14 @@ impl<'de> Deserialize<'de> for Entry {
                 while let Some(name) = seq.next_element()? {
                     list.push(name);
                 }
-                Ok(Entry::List(list))
+                Ok(ListOrTool::List(list))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                ToolTable::deserialize(MapAccessDeserializer::new(map)).map(Entry::Tool)
+                ToolTable::deserialize(MapAccessDeserializer::new(map)).map(ListOrTool::Tool)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ListOrToolVisitor)
     }
 }
 

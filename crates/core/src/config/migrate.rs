@@ -52,10 +52,10 @@ impl Migrations {
     /// `file::read` reports the error.
     fn migrate(self, text: &str) -> Result<Option<Migrated>, ConfigError> {
         #[derive(Deserialize)]
-        struct Head {
+        struct VersionField {
             version: Option<Spanned<toml::Value>>,
         }
-        let Ok(Head { version }) = toml::from_str(text) else {
+        let Ok(VersionField { version }) = toml::from_str(text) else {
             return Ok(None);
         };
         let from = match &version {

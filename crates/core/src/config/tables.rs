@@ -26,7 +26,7 @@ use crate::security::secret_ref::is_whole_path;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ConfigTables {
     /// Checked by `migrate` before the file is read.
     #[serde(default, rename = "version")]
     _version: Option<toml::Value>,
@@ -70,7 +70,7 @@ pub(crate) struct UpstreamTable {
     pub(super) cwd: Option<String>,
     #[serde(default)]
     pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
-    pub(super) ca_file: Option<Files>,
+    pub(super) ca_file: Option<CaFiles>,
     pub(super) proxy: Option<Spanned<String>>,
     pub(super) auth: Option<Spanned<String>>,
     pub(super) oauth: Option<Spanned<OAuthTable>>,
@@ -95,7 +95,7 @@ pub(crate) struct UpstreamTable {
 /// One file or several.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Files {
+pub(super) enum CaFiles {
     One(String),
     Many(Vec<String>),
 }
@@ -110,7 +110,7 @@ pub(crate) enum DurationText {
 
 /// Reads a file of the current version. An empty file is valid and yields the demo server.
 pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
-    let file: File = toml::from_str(text).map_err(|error| {
+    let file: ConfigTables = toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line(text, span.start));
         let what = format!("{}.", error.message().trim_end_matches('.'));
         ConfigError { line, what, remedy: "Fix the line, or see `evermoor --help`.".into() }

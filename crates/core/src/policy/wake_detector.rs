@@ -32,12 +32,12 @@ impl ClockJump {
 pub struct WakeDetector {
     clocks: ClockJump,
     /// The last wake that was reported, unless the system has announced another sleep since.
-    woke: Option<(Instant, Source)>,
+    woke: Option<(Instant, WakeSource)>,
 }
 
 /// What noticed a wake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum WakeSource {
     Clocks,
     System,
 }
@@ -61,7 +61,7 @@ impl WakeDetector {
         self.clocks = ClockJump::new(now, wall);
         let is_new = self.woke.is_none_or(|(then, _)| now.duration_since(then) >= SAME_SLEEP);
         if is_new {
-            self.woke = Some((now, Source::System));
+            self.woke = Some((now, WakeSource::System));
         }
         is_new
     }
@@ -72,12 +72,12 @@ impl WakeDetector {
         let slept = self.clocks.look(now, wall, expected)?;
         let is_known = self.woke.is_some_and(|(then, source)| {
             // The wall clock may be corrected only a moment after the system reported the wake.
-            source == Source::System && now.duration_since(then) < SAME_SLEEP
+            source == WakeSource::System && now.duration_since(then) < SAME_SLEEP
         });
         if is_known {
             return None;
         }
-        self.woke = Some((now, Source::Clocks));
+        self.woke = Some((now, WakeSource::Clocks));
         Some(slept)
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::value::RawValue;
 
-use crate::protocol::json::members::{Members, is_lookalike};
+use crate::protocol::json::members::{JsonMembers, is_lookalike};
 use crate::protocol::json::{Raw, too_deep};
 use crate::protocol::params::Params;
 
@@ -108,7 +108,7 @@ impl Message {
             why: "the message is not valid UTF-8".into(),
             id: None,
         })?;
-        let members = Members::read(text).map_err(|error| unparsable(&error))?;
+        let members = JsonMembers::read(text).map_err(|error| unparsable(&error))?;
         let member = |name| members.get(name);
         let raw = |value: &RawValue| Raw::view(&buffer, value);
 

@@ -12,14 +12,14 @@ use serde::Deserialize;
 
 use crate::protocol::envelope::{INVALID_PARAMS, InvalidMessage, Message, Request};
 use crate::protocol::json::Raw;
-use crate::protocol::json::members::{MAX_MEMBERS, Members, is_lookalike};
+use crate::protocol::json::members::{JsonMembers, MAX_MEMBERS, is_lookalike};
 use crate::protocol::mcp::{meta, method};
 
 /// The parameters of a request as they were received, with the members that the gateway uses.
 #[derive(Clone)]
 pub struct Params {
     raw: Raw,
-    found: OnceLock<Option<Arc<Found>>>,
+    found: OnceLock<Option<Arc<MemberRanges>>>,
 }
 
 /// Why the parameters of a request are refused.
@@ -61,7 +61,7 @@ pub const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Where the members are. The index in the array is that in [`MEMBERS`] or [`META_MEMBERS`].
 #[derive(Clone, Default)]
-struct Found {
+struct MemberRanges {
     members: [Option<Range<usize>>; MEMBERS.len()],
     meta: [Option<Range<usize>>; META_MEMBERS.len()],
     is_empty: bool,
@@ -172,8 +172,8 @@ impl Params {
     }
 
     /// Where the members are; `None` if they cannot be read.
-    fn found(&self) -> Option<&Arc<Found>> {
-        self.found.get_or_init(|| Found::read(&self.raw).map(Arc::new)).as_ref()
+    fn found(&self) -> Option<&Arc<MemberRanges>> {
+        self.found.get_or_init(|| MemberRanges::read(&self.raw).map(Arc::new)).as_ref()
     }
 }
 
@@ -203,9 +203,9 @@ impl std::fmt::Debug for Params {
     }
 }
 
-impl Found {
+impl MemberRanges {
     fn read(raw: &Raw) -> Option<Self> {
-        let Members(members) = raw.members()?;
+        let JsonMembers(members) = raw.members()?;
         let mut found = Self { is_empty: members.is_empty(), ..Self::default() };
         for (key, value) in &members {
             match position(&MEMBERS, key) {
@@ -279,7 +279,7 @@ impl Request {
         }
         let subject = params.member("ref").filter(|_| self.method == method::COMPLETE);
         let subject = match subject.as_ref().map(Raw::members) {
-            Some(Some(Members(members))) => members,
+            Some(Some(JsonMembers(members))) => members,
             Some(None) => return Err(InvalidParams::Unreadable),
             None => Vec::new(),
         };

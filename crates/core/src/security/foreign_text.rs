@@ -14,22 +14,22 @@ pub const REPLACEMENT: char = '\u{fffd}';
 
 /// One line: line breaks and tabs become spaces.
 pub fn line(text: &str) -> Cow<'_, str> {
-    clean(text, Kept { lines: false, styles: false })
+    clean(text, Allowed { lines: false, styles: false })
 }
 
 /// Several lines: line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    clean(text, Kept { lines: true, styles: false })
+    clean(text, Allowed { lines: true, styles: false })
 }
 
 /// Several lines with colours that Evermoor added, for a terminal. Only plain colours pass.
 pub fn styled_lines(text: &str) -> Cow<'_, str> {
-    clean(text, Kept { lines: true, styles: true })
+    clean(text, Allowed { lines: true, styles: true })
 }
 
 /// One line with colours that Evermoor added, for a terminal.
 pub fn styled_line(text: &str) -> Cow<'_, str> {
-    clean(text, Kept { lines: false, styles: true })
+    clean(text, Allowed { lines: false, styles: true })
 }
 
 /// One line of Markdown that shows the text itself: no markup, image, link or mention of a person.
@@ -69,12 +69,12 @@ fn is_word(letter: Option<char>) -> bool {
 
 /// What [`clean`] keeps besides ordinary characters.
 #[derive(Clone, Copy)]
-struct Kept {
+struct Allowed {
     lines: bool,
     styles: bool,
 }
 
-fn clean(text: &str, kept: Kept) -> Cow<'_, str> {
+fn clean(text: &str, kept: Allowed) -> Cow<'_, str> {
     let ordinary = |letter: char| !is_break(letter) && !is_hidden(letter);
     let Some(first) = text.find(|letter| !ordinary(letter)) else { return Cow::Borrowed(text) };
     let mut made = String::with_capacity(text.len());

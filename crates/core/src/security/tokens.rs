@@ -20,13 +20,13 @@ pub const LOCAL_EDITOR: &str = "local";
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tokens {
-    editors: BTreeMap<String, Entry>,
+    editors: BTreeMap<String, TokenEntry>,
 }
 
 /// An editor's token, and its creation time (Unix time in milliseconds), if known.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written")]
-struct Entry {
+struct TokenEntry {
     token: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     made: Option<u64>,
@@ -74,7 +74,7 @@ const LONGEST_NAME: usize = 32;
 impl Tokens {
     /// A new token file with a token for [`LOCAL_EDITOR`], from 32 random bytes.
     pub fn first(random: [u8; 32], now: u64) -> Self {
-        Self { editors: BTreeMap::from([(LOCAL_EDITOR.to_owned(), Entry::new(random, now))]) }
+        Self { editors: BTreeMap::from([(LOCAL_EDITOR.to_owned(), TokenEntry::new(random, now))]) }
     }
 
     pub fn parse(content: &[u8]) -> Result<Self, InvalidTokenFile> {
@@ -149,20 +149,20 @@ impl Tokens {
     }
 
     fn put(&mut self, editor: &str, random: [u8; 32], now: u64) -> String {
-        let entry = Entry::new(random, now);
+        let entry = TokenEntry::new(random, now);
         let token = entry.token.clone();
         self.editors.insert(editor.to_owned(), entry);
         token
     }
 }
 
-impl Entry {
+impl TokenEntry {
     fn new(random: [u8; 32], now: u64) -> Self {
         Self { token: format!("em_{}", BASE64.encode(random)), made: Some(now) }
     }
 }
 
-impl From<Written> for Entry {
+impl From<Written> for TokenEntry {
     fn from(written: Written) -> Self {
         match written {
             Written::Bare(token) => Self { token, made: None },

@@ -53,9 +53,9 @@ use watcher::AppWatcher;
 
 /// The presets, and the state of each application.
 #[derive(Clone)]
-pub struct Apps(Arc<Inner>);
+pub struct Apps(Arc<AppsState>);
 
-struct Inner {
+struct AppsState {
     preset_set: watch::Receiver<Arc<PresetSet>>,
     states: Mutex<BTreeMap<UpstreamName, Arc<AppState>>>,
     /// Created on first use; `None` if that fails.
@@ -78,7 +78,7 @@ pub struct WatcherContext {
 
 impl Apps {
     pub fn new(preset_set: watch::Receiver<Arc<PresetSet>>) -> Self {
-        Self(Arc::new(Inner { preset_set, states: Mutex::default(), probe: OnceLock::new() }))
+        Self(Arc::new(AppsState { preset_set, states: Mutex::default(), probe: OnceLock::new() }))
     }
 
     /// The state of the application behind an upstream.

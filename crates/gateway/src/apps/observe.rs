@@ -14,7 +14,7 @@ use evermoor_core::preset::{Preset, Probe};
 use evermoor_platform::process::info;
 
 use super::probe::{ProbeClient, ProbeReply};
-use super::process::Process;
+use super::process::AppProcess;
 use super::state::AppState;
 use super::watcher::AppWatcher;
 use super::{OS, port_finder};
@@ -67,7 +67,7 @@ pub(super) enum Observation {
         health: AppHealth,
         version: Option<String>,
         ready: Arc<LiveConnection>,
-        process: Option<Option<Box<Process>>>,
+        process: Option<Option<Box<AppProcess>>>,
     },
     /// The supervisor is not connected. The application may answer on a port; its standing is not
     /// determined every time.
@@ -95,7 +95,7 @@ impl Observer {
                 let Some(port) = self.app.seen().port else { return Observation::Unknown };
                 let process = match known == Some(ready.generation()) {
                     true => None,
-                    false => Some(Process::behind(port).await.map(Box::new)),
+                    false => Some(AppProcess::behind(port).await.map(Box::new)),
                 };
                 let (health, version) = self.at(port, ready.silent_for()).await;
                 Observation::Serving { health, version, ready, process }

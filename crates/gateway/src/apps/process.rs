@@ -17,7 +17,7 @@ use evermoor_platform::process::info::ProcessInfo;
 use super::state::Usage;
 
 /// One run of an application whose process is visible to us.
-pub(super) struct Process {
+pub(super) struct AppProcess {
     facts: ProcessInfo,
     watch: ExitWatch,
     /// When `facts` was read.
@@ -31,7 +31,7 @@ pub(super) struct Process {
 const POINTS: Duration = Duration::from_secs(15);
 const MOST_POINTS: usize = 240;
 
-impl Process {
+impl AppProcess {
     /// The process that listens on this port, if it is visible.
     pub(super) async fn behind(port: u16) -> Option<Self> {
         Self::watch(info::listening_on(port).await?)

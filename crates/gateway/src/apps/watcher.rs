@@ -28,7 +28,7 @@ use super::WatcherContext;
 use super::exit_cause;
 use super::exit_cause::ExitVerdict;
 use super::observe::{Observation, Observer};
-use super::process::Process;
+use super::process::AppProcess;
 use super::restart::{RestartDriver, RestartReason};
 use super::state::{AppState, Observed, Usage};
 use crate::history::millis;
@@ -40,7 +40,7 @@ pub(super) struct AppWatcher {
     pub(super) preset: Arc<Preset>,
     pub(super) app: Arc<AppState>,
     pub(super) context: WatcherContext,
-    pub(super) process: Option<Process>,
+    pub(super) process: Option<AppProcess>,
     /// The generation of the connection whose process is known.
     known_generation: Option<u64>,
     auto_restart: AutoRestart,
@@ -200,9 +200,9 @@ impl AppWatcher {
     }
 
     /// Tracks the process behind a new connection, which may be the process that was known before.
-    fn track(&mut self, process: Option<Process>, ready: &LiveConnection) {
+    fn track(&mut self, process: Option<AppProcess>, ready: &LiveConnection) {
         self.known_generation = Some(ready.generation());
-        let run = |process: &Option<Process>| process.as_ref().map(Process::run);
+        let run = |process: &Option<AppProcess>| process.as_ref().map(AppProcess::run);
         if self.process.is_none() || run(&self.process) != run(&process) {
             self.process = process;
             (self.hung, self.memory_offer) = (false, None);
@@ -308,7 +308,7 @@ impl AppWatcher {
         let (at, verdict) = (self.context.clock.now(), exit_cause::hung());
         let record = exit_cause::incident_cause(&self.preset.title, &verdict);
         self.context.history.explain(self.upstream.name().as_str(), at, record);
-        let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
+        let lived = self.process.as_ref().map(AppProcess::age).unwrap_or_default();
         let response = self.auto_restart.hung(self.policy(), lived, Instant::now().into_std());
         self.record_restarts().await;
         self.respond(response, RestartReason::Hung).await;
@@ -451,7 +451,7 @@ fn link_kind(link: &LinkState) -> LinkKind {
 }
 
 /// Waits for a process to exit; forever if there is none.
-pub(super) async fn exit_of(process: Option<&Process>) {
+pub(super) async fn exit_of(process: Option<&AppProcess>) {
     match process {
         Some(process) => process.ended().await,
         None => std::future::pending().await,

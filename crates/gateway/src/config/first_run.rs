@@ -16,9 +16,9 @@ use evermoor_platform::paths::Paths;
 
 /// The first-run state and its file.
 #[derive(Clone)]
-pub struct FirstRun(Arc<Inner>);
+pub struct FirstRun(Arc<FirstRunState>);
 
-struct Inner {
+struct FirstRunState {
     first: AtomicBool,
     file: PathBuf,
     changed: Arc<Notify>,
@@ -29,7 +29,7 @@ impl FirstRun {
     pub fn new(paths: &Paths, changed: Arc<Notify>, tasks: TaskTracker) -> Self {
         let file = paths.welcome_file();
         let first = AtomicBool::new(!file.exists() && !paths.config.exists());
-        Self(Arc::new(Inner { first, file, changed, tasks }))
+        Self(Arc::new(FirstRunState { first, file, changed, tasks }))
     }
 
     pub fn is_first(&self) -> bool {

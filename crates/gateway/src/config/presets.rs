@@ -43,7 +43,7 @@ pub struct PresetWatcher {
 }
 
 /// The text of each file, or why it cannot be used, by the name of the preset.
-type Files = BTreeMap<String, Result<String, ConfigError>>;
+type PresetFiles = BTreeMap<String, Result<String, ConfigError>>;
 
 /// A preset is a page or two; a larger file is not a preset.
 const MAX_FILE_SIZE: u64 = 256 * 1024;
@@ -88,7 +88,7 @@ impl PresetWatcher {
         }
     }
 
-    fn take(&mut self, found: io::Result<Files>) {
+    fn take(&mut self, found: io::Result<PresetFiles>) {
         let problems = match found {
             Ok(files) => {
                 let (preset_set, misread) = self.own.reread(files);
@@ -130,13 +130,13 @@ fn of_file(UnreadablePreset { name, mistake }: UnreadablePreset) -> PresetProble
 }
 
 /// Reads every preset file in the folder. A missing folder counts as empty.
-fn read(folder: &Path) -> io::Result<Files> {
+fn read(folder: &Path) -> io::Result<PresetFiles> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Files::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PresetFiles::new()),
         Err(error) => return Err(error),
     };
-    let mut files = Files::new();
+    let mut files = PresetFiles::new();
     for entry in entries {
         let path = entry?.path();
         if let Some(name) = name(&path) {

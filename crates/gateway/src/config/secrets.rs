@@ -25,7 +25,7 @@ pub struct Secrets {
 
 /// The secrets of one connection.
 #[derive(Debug, Default)]
-pub struct Found(BTreeMap<SecretRef, Secret>);
+pub struct FoundSecrets(BTreeMap<SecretRef, Secret>);
 
 /// A larger file is not a secret.
 const MAX_FILE_SIZE: u64 = 64 << 10;
@@ -46,8 +46,8 @@ impl Secrets {
     }
 
     /// Looks up all of these, or fails with the first that is missing.
-    pub async fn find(&self, needed: &[SecretRef]) -> Result<Found, Failure> {
-        let mut found = Found::default();
+    pub async fn find(&self, needed: &[SecretRef]) -> Result<FoundSecrets, Failure> {
+        let mut found = FoundSecrets::default();
         for reference in needed {
             let secret = Secret::new(self.look_up(reference).await?);
             redaction::hide(&secret);
@@ -80,7 +80,7 @@ impl Secrets {
     }
 }
 
-impl Found {
+impl FoundSecrets {
     /// The value of a reference.
     pub fn value(&self, reference: &SecretRef) -> Result<String, Failure> {
         let found = self.0.get(reference).map(|secret| secret.reveal().to_owned());

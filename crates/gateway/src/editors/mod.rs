@@ -61,12 +61,12 @@ pub struct Editor {
 
 struct TokenTable {
     tokens: Tokens,
-    statuses: HashMap<String, EditorStatus>,
+    statuses: HashMap<String, EditorRecord>,
 }
 
 /// What is known about one editor besides its token.
 #[derive(Default)]
-struct EditorStatus {
+struct EditorRecord {
     /// When it last sent a request, in Unix milliseconds; 0 means never.
     seen: AtomicU64,
     revoked: CancellationToken,
@@ -126,7 +126,7 @@ impl Editors {
         let editor = |(name, made): (&str, Option<u64>)| api::EditorStatus {
             name: name.to_owned(),
             made,
-            seen: table.statuses.get(name).and_then(EditorStatus::last_seen),
+            seen: table.statuses.get(name).and_then(EditorRecord::last_seen),
             own: name == LOCAL_EDITOR,
             shown: None,
             hint: None,
@@ -238,7 +238,7 @@ impl Editors {
 impl TokenTable {
     fn of(tokens: Tokens) -> Self {
         let statuses =
-            tokens.editors().map(|(name, _)| (name.to_owned(), EditorStatus::default())).collect();
+            tokens.editors().map(|(name, _)| (name.to_owned(), EditorRecord::default())).collect();
         Self { tokens, statuses }
     }
 
@@ -252,13 +252,13 @@ impl TokenTable {
             }
             if let Some(now) = self.statuses.get_mut(&name) {
                 let revoked = if same { status.revoked } else { CancellationToken::new() };
-                *now = EditorStatus { seen: status.seen, revoked };
+                *now = EditorRecord { seen: status.seen, revoked };
             }
         }
     }
 }
 
-impl EditorStatus {
+impl EditorRecord {
     fn last_seen(&self) -> Option<u64> {
         Some(self.seen.load(Ordering::Relaxed)).filter(|seen| *seen > 0)
     }

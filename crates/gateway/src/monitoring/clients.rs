@@ -20,9 +20,9 @@ use crate::system::redaction;
 
 /// The connected clients.
 #[derive(Clone)]
-pub struct Clients(Arc<Inner>);
+pub struct Clients(Arc<ClientsState>);
 
-struct Inner {
+struct ClientsState {
     clients: Mutex<HashMap<ClientKey, ClientEntry>>,
     /// Notified when the list has changed.
     changed: Arc<Notify>,
@@ -73,7 +73,11 @@ const OWN_PROGRAM: &str = "evermoor";
 
 impl Clients {
     pub fn new(changed: Arc<Notify>) -> Self {
-        Self(Arc::new(Inner { clients: Mutex::default(), changed, entry_added: Notify::new() }))
+        Self(Arc::new(ClientsState {
+            clients: Mutex::default(),
+            changed,
+            entry_added: Notify::new(),
+        }))
     }
 
     /// Records a request to one upstream (`view`) or to all. `introduction` is only called for a

@@ -32,10 +32,10 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// A handle to the log.
 #[derive(Clone)]
 pub struct GatewayLog {
-    inner: Arc<Inner>,
+    inner: Arc<LogState>,
 }
 
-struct Inner {
+struct LogState {
     newest: Mutex<VecDeque<LogLine>>,
     followers: broadcast::Sender<LogLine>,
     writer: Option<LogWriter>,
@@ -63,7 +63,7 @@ fn scrub(text: &str) -> String {
 impl GatewayLog {
     fn new(writer: Option<LogWriter>) -> Self {
         let (followers, _) = broadcast::channel(FOLLOWER_LAG);
-        Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, writer }) }
+        Self { inner: Arc::new(LogState { newest: Mutex::default(), followers, writer }) }
     }
 
     fn take(&self, line: LogLine) {

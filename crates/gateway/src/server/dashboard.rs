@@ -9,7 +9,7 @@ use evermoor_core::failure::{Code, Failure};
 #[derive(rust_embed::Embed)]
 #[folder = "../../ui/dist"]
 #[allow_missing = true]
-struct Files;
+struct DashboardFiles;
 
 /// Allows only the dashboard's own files and origin: no inline code and no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -30,7 +30,7 @@ pub async fn file(method: Method, uri: Uri) -> Response {
         "/" => "index.html",
         path => path.strip_prefix('/').unwrap_or(path),
     };
-    match Files::get(path) {
+    match DashboardFiles::get(path) {
         Some(file) => {
             let kind = [(header::CONTENT_TYPE, kind(path))];
             (HEADERS, kind, file.data).into_response()

@@ -13,10 +13,10 @@ pub(crate) const OS: Os = match System::HERE {
 };
 
 /// The exit as evidence; `None` if the system does not report it.
-pub(crate) fn evidence_of(exit: ProcessExit) -> Option<evidence::Exit> {
+pub(crate) fn evidence_of(exit: ProcessExit) -> Option<evidence::ExitStatus> {
     match exit {
-        ProcessExit::Code(code) => Some(evidence::Exit::Code(code)),
-        ProcessExit::Signal(signal) => Some(evidence::Exit::Signal(signal)),
+        ProcessExit::Code(code) => Some(evidence::ExitStatus::Code(code)),
+        ProcessExit::Signal(signal) => Some(evidence::ExitStatus::Signal(signal)),
         ProcessExit::Unknown => None,
     }
 }

@@ -11,9 +11,9 @@ use tokio::time::timeout;
 
 /// The lease of this gateway, which it may or may not hold.
 #[derive(Clone)]
-pub struct WriteLease(Arc<Inner>);
+pub struct WriteLease(Arc<WriteLeaseState>);
 
-struct Inner {
+struct WriteLeaseState {
     held: watch::Sender<bool>,
     writing: Arc<Mutex<()>>,
     /// Held for reading during a write that depends on another computer.
@@ -36,7 +36,7 @@ const LONG_WRITE_PATIENCE: Duration = Duration::from_secs(3);
 impl WriteLease {
     /// `held` is `false` while another gateway still has the lease.
     pub fn new(held: bool) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(WriteLeaseState {
             held: watch::Sender::new(held),
             writing: Arc::default(),
             long_writes: Arc::default(),

@@ -64,7 +64,7 @@ pub struct UpstreamHandle {
 }
 
 /// What the supervisor of a connection starts with.
-struct NewUpstream<C> {
+struct SupervisorStart<C> {
     scope: ConnectionScope,
     /// The configuration that the connector was made for.
     config: Arc<config::UpstreamConfig>,
@@ -94,7 +94,7 @@ impl UpstreamHandle {
         let reachable = Arc::default();
         let concurrent = seen_concurrent(known.as_ref());
         let incidents = context.history.of(config.name.as_str());
-        let new = NewUpstream {
+        let new = SupervisorStart {
             scope,
             config,
             known,
@@ -116,7 +116,7 @@ impl UpstreamHandle {
     ) -> Self {
         let known = self.state().known;
         let connector = connector(&self.config, known.as_ref(), context, &stop);
-        let new = NewUpstream {
+        let new = SupervisorStart {
             scope: ConnectionScope { upstream: self.name().clone(), owner: Some(owner) },
             config: Arc::clone(&self.config),
             known,
@@ -142,7 +142,7 @@ impl UpstreamHandle {
         let reachable = Arc::default();
         let concurrent = seen_concurrent(known.as_ref());
         let incidents = context.history.of(config.name.as_str());
-        let new = NewUpstream {
+        let new = SupervisorStart {
             scope,
             config,
             known,
@@ -376,7 +376,7 @@ impl UpstreamHandle {
     }
 }
 
-impl<C: Connect> NewUpstream<C> {
+impl<C: Connect> SupervisorStart<C> {
     fn spawn(self, context: &UpstreamContext, stop: CancellationToken) -> UpstreamHandle {
         let Self { scope, config, known, connector, desired, reachable, concurrent, incidents } =
             self;

@@ -44,14 +44,14 @@ pub struct Caller {
     pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
-    pub delivery_status: Arc<DeliveryStatus>,
+    pub delivery_progress: Arc<DeliveryProgress>,
     /// What the answer is charged to.
     pub answer_charge: AnswerCharge,
 }
 
 /// How far the delivery of a call has come.
 #[derive(Debug, Default)]
-pub struct DeliveryStatus {
+pub struct DeliveryProgress {
     /// Set as soon as the upstream may have received the call.
     sent: AtomicBool,
     /// How long the call was held, in milliseconds.
@@ -61,22 +61,22 @@ pub struct DeliveryStatus {
 impl Caller {
     /// From now on the upstream may have received the call.
     pub(super) fn mark_sent(&self) {
-        self.delivery_status.sent.store(true, Ordering::Relaxed);
+        self.delivery_progress.sent.store(true, Ordering::Relaxed);
     }
 
     /// Adds to the time that the call was held.
     pub(super) fn add_held(&self, time: Duration) {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.delivery_status.held.fetch_add(time, Ordering::Relaxed);
+        self.delivery_progress.held.fetch_add(time, Ordering::Relaxed);
     }
 
     /// How long the call was held so far.
     pub fn held(&self) -> Duration {
-        Duration::from_millis(self.delivery_status.held.load(Ordering::Relaxed))
+        Duration::from_millis(self.delivery_progress.held.load(Ordering::Relaxed))
     }
 
     pub fn was_sent(&self) -> bool {
-        self.delivery_status.sent.load(Ordering::Relaxed)
+        self.delivery_progress.sent.load(Ordering::Relaxed)
     }
 }
 
@@ -285,7 +285,7 @@ mod tests {
                 client_meta: None,
                 questions,
                 logs: None,
-                delivery_status: Arc::default(),
+                delivery_progress: Arc::default(),
                 answer_charge: AnswerCharge::default(),
             },
             asked,

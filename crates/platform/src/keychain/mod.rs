@@ -89,7 +89,7 @@ const PROMPT_TIMEOUT: Duration = Duration::from_secs(120);
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
 type Open = Arc<dyn Fn() -> Result<Box<dyn SecretStore>, KeychainError> + Send + Sync>;
-type Request = Box<dyn FnOnce(&mut Worker) + Send>;
+type KeychainRequest = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// A keychain whose requests time out.
 #[derive(Clone)]
@@ -97,7 +97,7 @@ pub struct Keychain {
     open: Open,
     timeout: Duration,
     /// To the worker thread, once it has started.
-    requests: Arc<OnceLock<Sender<Request>>>,
+    requests: Arc<OnceLock<Sender<KeychainRequest>>>,
 }
 
 impl Keychain {
@@ -152,7 +152,7 @@ impl Keychain {
         operation: impl FnOnce(&dyn SecretStore) -> Result<T, KeychainError> + Send + 'static,
     ) -> Result<T, KeychainError> {
         let (reply, replied) = oneshot::channel();
-        let request: Request = Box::new(move |worker| {
+        let request: KeychainRequest = Box::new(move |worker| {
             if reply.is_closed() {
                 return;
             }
@@ -175,7 +175,7 @@ struct Worker {
 
 impl Worker {
     /// The thread ends with the last sender.
-    fn start(open: Open) -> Sender<Request> {
+    fn start(open: Open) -> Sender<KeychainRequest> {
         let (requests, incoming) = mpsc::channel();
         let worker = Self { open, store: None };
         let thread = std::thread::Builder::new().name("keychain".into());
@@ -185,7 +185,7 @@ impl Worker {
         requests
     }
 
-    fn run(mut self, incoming: &Receiver<Request>) {
+    fn run(mut self, incoming: &Receiver<KeychainRequest>) {
         loop {
             match incoming.recv_timeout(IDLE_LIMIT) {
                 Ok(request) => request(&mut self),

@@ -49,14 +49,14 @@ impl Drop for Stop {
 }
 
 /// The context of the callback.
-struct Listener {
+struct PowerListener {
     events: mpsc::UnboundedSender<PowerEvent>,
     root: u32,
 }
 
 #[expect(unsafe_code, reason = "calls IOKit, a C library")]
 fn listen(events: mpsc::UnboundedSender<PowerEvent>, ready: oneshot::Sender<Stop>) {
-    let mut listener = Listener { events, root: 0 };
+    let mut listener = PowerListener { events, root: 0 };
     let (mut port, mut notifier) = (null_mut(), 0_u32);
     // SAFETY: the listener outlives the loop below, and no callback runs after the loop; every
     // object is released once.
@@ -67,7 +67,7 @@ fn listen(events: mpsc::UnboundedSender<PowerEvent>, ready: oneshot::Sender<Stop
         if root == 0 {
             return;
         }
-        (*context.cast::<Listener>()).root = root;
+        (*context.cast::<PowerListener>()).root = root;
         let here = CFRunLoopGetCurrent();
         let source = IONotificationPortGetRunLoopSource(port);
         CFRunLoopAddSource(here, source, kCFRunLoopDefaultMode);
@@ -94,7 +94,7 @@ unsafe extern "C" fn on_power_message(
     argument: *mut c_void,
 ) {
     // SAFETY: the context is the listener, which lives for as long as callbacks run.
-    let listener = unsafe { &*context.cast::<Listener>() };
+    let listener = unsafe { &*context.cast::<PowerListener>() };
     let notice = match message {
         WILL_SLEEP => Some(PowerEvent::Suspending),
         HAS_POWERED_ON => Some(PowerEvent::Resumed),

@@ -102,7 +102,7 @@ pub(super) fn read(text: &str) -> Result<Tree, String> {
 
 /// Parses a text with at most one document.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         text,
         parser: Parser::new_from_str(text),
         // The parser reports positions in characters.
@@ -124,13 +124,13 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     bytes: Vec<usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), String> {
         match self.parser.next() {
             Some(Ok(event)) => Ok(event),

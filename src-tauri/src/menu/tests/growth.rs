@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn none_replaced(shown: &[Item], wanted: &[Item]) -> bool {
-    Change::between(shown, wanted).is_text_only()
+    MenuChange::between(shown, wanted).is_text_only()
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn an_outage_replaces_only_the_rows_it_affects() {
     let well = items(&two(connected()));
     let ill = items(&two(down(Code::Timeout, "It does not answer.")));
     // The headline opens another page, a Restart button appears, and the upstream's row changes.
-    assert_eq!(Change::between(&well, &ill), Change { at: 0, remove: 3, insert: 4 });
-    assert_eq!(Change::between(&ill, &well), Change { at: 0, remove: 4, insert: 3 });
+    assert_eq!(MenuChange::between(&well, &ill), MenuChange { at: 0, remove: 3, insert: 4 });
+    assert_eq!(MenuChange::between(&ill, &well), MenuChange { at: 0, remove: 4, insert: 3 });
 }
 
 fn any_link() -> impl Strategy<Value = UpstreamState> {
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn applying_a_change_turns_one_menu_into_the_other(one in any_known(), other in any_known()) {
         let (shown, wanted) = (items(&one), items(&other));
-        let change = Change::between(&shown, &wanted);
+        let change = MenuChange::between(&shown, &wanted);
         let mut rows = shown.clone();
         let new = wanted[change.at..change.at + change.insert].iter().cloned();
         rows.splice(change.at..change.at + change.remove, new);

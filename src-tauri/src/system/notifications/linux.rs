@@ -36,7 +36,7 @@ const DISMISSED: u32 = 2;
 #[derive(Default)]
 pub(crate) struct Notifications {
     bus: Option<Bus>,
-    shown: BTreeMap<AlertId, Shown>,
+    shown: BTreeMap<AlertId, ShownNotification>,
 }
 
 struct Bus {
@@ -45,7 +45,7 @@ struct Bus {
 }
 
 /// A notification that a daemon has accepted.
-struct Shown {
+struct ShownNotification {
     daemon: OwnedUniqueName,
     number: u32,
     /// The user clicked something on it.
@@ -105,11 +105,12 @@ impl Notifications {
         let answer = connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &call).await?;
         let number: u32 = answer.body().deserialize()?;
         let daemon = daemon.process;
-        self.shown.insert(id, Shown { daemon, number, clicked: false, dismissed: false });
+        self.shown
+            .insert(id, ShownNotification { daemon, number, clicked: false, dismissed: false });
         Ok(true)
     }
 
-    async fn close(&mut self, shown: Shown) -> zbus::Result<()> {
+    async fn close(&mut self, shown: ShownNotification) -> zbus::Result<()> {
         let connection = self.bus().await?;
         if Daemon::query(&connection).await?.process == shown.daemon {
             let closing = (shown.number,);
@@ -141,8 +142,9 @@ impl Notifications {
     }
 
     /// The notification with this number at this daemon.
-    fn find(&mut self, daemon: &str, number: u32) -> Option<(AlertId, &mut Shown)> {
-        let is_it = |shown: &Shown| shown.number == number && shown.daemon.as_str() == daemon;
+    fn find(&mut self, daemon: &str, number: u32) -> Option<(AlertId, &mut ShownNotification)> {
+        let is_it =
+            |shown: &ShownNotification| shown.number == number && shown.daemon.as_str() == daemon;
         self.shown.iter_mut().find(|(_, shown)| is_it(shown)).map(|(id, shown)| (*id, shown))
     }
 }

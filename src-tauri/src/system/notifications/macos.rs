@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::CurrentDelivery;
-use super::permission::{Answer, Delivery, Permission};
+use super::permission::{NotificationDelivery, Permission, PermissionAnswer};
 use crate::alerts::{NotificationClick, Notifier};
 
 /// How long the system may take to accept a notification.
@@ -78,12 +78,12 @@ impl Notifier for Notifications {
         let Some(answer) = self.permission.answer(ask).await else { return false };
         self.app.state::<CurrentDelivery>().set(answer.delivery());
         match answer.delivery() {
-            Delivery::WithButtons => {
+            NotificationDelivery::WithButtons => {
                 self.register(&notice.buttons);
                 timeout(ADD_TIMEOUT, add(id, notice)).await.is_ok_and(|shown| shown == Ok(true))
             }
-            Delivery::Plain => self.show_plain(notice),
-            Delivery::Declined => false,
+            NotificationDelivery::Plain => self.show_plain(notice),
+            NotificationDelivery::Declined => false,
         }
     }
 
@@ -115,7 +115,7 @@ fn center() -> Retained<UNUserNotificationCenter> {
 /// Listens for clicks until the program exits.
 fn listen() -> mpsc::UnboundedReceiver<NotificationClick> {
     let (sender, clicks) = mpsc::unbounded_channel();
-    let listener = Listener::new(sender);
+    let listener = ClickListener::new(sender);
     center().setDelegate(Some(ProtocolObject::from_ref(&*listener)));
     // Notifications of an earlier run no longer work.
     center().removeAllDeliveredNotifications();
@@ -136,12 +136,12 @@ pub(crate) fn ask_in_first_run() {
 }
 
 /// Asks for permission. The system asks the user once and remembers the answer.
-fn ask() -> oneshot::Receiver<Answer> {
+fn ask() -> oneshot::Receiver<PermissionAnswer> {
     let (sender, answer) = oneshot::channel();
     let reply = Reply::new(sender);
     let asked = block2::RcBlock::new(move |granted: Bool, _: *mut NSError| {
         if granted.as_bool() {
-            return reply.send(Answer::Granted);
+            return reply.send(PermissionAnswer::Granted);
         }
         // Denied by the user, or refused without a question?
         let reply = reply.clone();
@@ -150,7 +150,7 @@ fn ask() -> oneshot::Receiver<Answer> {
             // SAFETY: the system passes a valid object, which lives until the block returns.
             let status = unsafe { settings.as_ref() }.authorizationStatus();
             let asked = status != UNAuthorizationStatus::NotDetermined;
-            reply.send(if asked { Answer::Declined } else { Answer::NotAsked });
+            reply.send(if asked { PermissionAnswer::Declined } else { PermissionAnswer::NotAsked });
         });
         center().getNotificationSettingsWithCompletionHandler(&found);
     });
@@ -161,14 +161,14 @@ fn ask() -> oneshot::Receiver<Answer> {
 
 /// Sends the first answer; a block may be called again as far as the compiler knows.
 #[derive(Clone)]
-struct Reply(Arc<Mutex<Option<oneshot::Sender<Answer>>>>);
+struct Reply(Arc<Mutex<Option<oneshot::Sender<PermissionAnswer>>>>);
 
 impl Reply {
-    fn new(sender: oneshot::Sender<Answer>) -> Self {
+    fn new(sender: oneshot::Sender<PermissionAnswer>) -> Self {
         Self(Arc::new(Mutex::new(Some(sender))))
     }
 
-    fn send(&self, answer: Answer) {
+    fn send(&self, answer: PermissionAnswer) {
         if let Some(sender) = self.0.lock().take() {
             // The alert may have stopped waiting.
             let _ = sender.send(answer);
@@ -242,13 +242,13 @@ define_class!(
     #[unsafe(super(NSObject))]
     #[name = "EvermoorNotificationListener"]
     #[ivars = mpsc::UnboundedSender<NotificationClick>]
-    struct Listener;
+    struct ClickListener;
 
     // SAFETY: the protocol has no requirements.
-    unsafe impl NSObjectProtocol for Listener {}
+    unsafe impl NSObjectProtocol for ClickListener {}
 
     // SAFETY: the methods have the types of the protocol.
-    unsafe impl UNUserNotificationCenterDelegate for Listener {
+    unsafe impl UNUserNotificationCenterDelegate for ClickListener {
         #[unsafe(method(userNotificationCenter:willPresentNotification:withCompletionHandler:))]
         fn shows(
             &self,
@@ -280,7 +280,7 @@ define_class!(
     }
 );
 
-impl Listener {
+impl ClickListener {
     #[allow(unsafe_code, reason = "an Objective-C object is created by its initialiser")]
     fn new(clicks: mpsc::UnboundedSender<NotificationClick>) -> Retained<Self> {
         let this = Self::alloc().set_ivars(clicks);

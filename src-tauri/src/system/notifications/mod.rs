@@ -13,7 +13,7 @@ mod windows;
 
 use parking_lot::Mutex;
 
-use self::permission::Delivery;
+use self::permission::NotificationDelivery;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Notifications;
@@ -24,15 +24,15 @@ pub(crate) use windows::Notifications;
 
 /// How the last notification was shown, for the settings.
 #[derive(Default)]
-pub(crate) struct CurrentDelivery(Mutex<Delivery>);
+pub(crate) struct CurrentDelivery(Mutex<NotificationDelivery>);
 
 impl CurrentDelivery {
-    pub(crate) fn get(&self) -> Delivery {
+    pub(crate) fn get(&self) -> NotificationDelivery {
         *self.0.lock()
     }
 
     #[allow(dead_code, reason = "only macOS has more than one")]
-    fn set(&self, delivery: Delivery) {
+    fn set(&self, delivery: NotificationDelivery) {
         *self.0.lock() = delivery;
     }
 }

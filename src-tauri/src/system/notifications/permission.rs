@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// What the system answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "only macOS asks")]
-pub(crate) enum Answer {
+pub(crate) enum PermissionAnswer {
     Granted,
     /// The user said no, now or before.
     Declined,
@@ -26,7 +26,7 @@ pub(crate) enum Answer {
 /// How notifications reach the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Delivery {
+pub(crate) enum NotificationDelivery {
     #[default]
     WithButtons,
     /// As plain text, without buttons.
@@ -35,13 +35,13 @@ pub(crate) enum Delivery {
     Declined,
 }
 
-impl Answer {
+impl PermissionAnswer {
     #[allow(dead_code, reason = "only macOS asks")]
-    pub(crate) fn delivery(self) -> Delivery {
+    pub(crate) fn delivery(self) -> NotificationDelivery {
         match self {
-            Self::Granted => Delivery::WithButtons,
-            Self::Declined => Delivery::Declined,
-            Self::NotAsked => Delivery::Plain,
+            Self::Granted => NotificationDelivery::WithButtons,
+            Self::Declined => NotificationDelivery::Declined,
+            Self::NotAsked => NotificationDelivery::Plain,
         }
     }
 }
@@ -50,7 +50,7 @@ impl Answer {
 #[derive(Default)]
 #[allow(dead_code, reason = "only macOS asks")]
 pub(crate) struct Permission {
-    unanswered: Option<oneshot::Receiver<Answer>>,
+    unanswered: Option<oneshot::Receiver<PermissionAnswer>>,
 }
 
 #[allow(dead_code, reason = "only macOS asks")]
@@ -59,8 +59,8 @@ impl Permission {
     /// change their mind, but not while a question is open. Only the first alert after a question waits.
     pub(crate) async fn answer(
         &mut self,
-        ask: impl FnOnce() -> oneshot::Receiver<Answer>,
-    ) -> Option<Answer> {
+        ask: impl FnOnce() -> oneshot::Receiver<PermissionAnswer>,
+    ) -> Option<PermissionAnswer> {
         if let Some(open) = &mut self.unanswered {
             match open.try_recv() {
                 Err(TryRecvError::Empty) => return None,
@@ -89,9 +89,13 @@ mod tests {
 
     #[test]
     fn only_a_system_that_did_not_ask_gets_plain_text() {
-        assert_eq!(Answer::Granted.delivery(), Delivery::WithButtons);
-        assert_eq!(Answer::Declined.delivery(), Delivery::Declined, "a no is a no");
-        assert_eq!(Answer::NotAsked.delivery(), Delivery::Plain);
+        assert_eq!(PermissionAnswer::Granted.delivery(), NotificationDelivery::WithButtons);
+        assert_eq!(
+            PermissionAnswer::Declined.delivery(),
+            NotificationDelivery::Declined,
+            "a no is a no"
+        );
+        assert_eq!(PermissionAnswer::NotAsked.delivery(), NotificationDelivery::Plain);
     }
 
     #[tokio::test(start_paused = true)]
@@ -101,22 +105,24 @@ mod tests {
         let began = Instant::now();
         assert_eq!(permission.answer(|| question).await, None);
         assert_eq!(began.elapsed(), ANSWER_TIMEOUT);
-        let again = || -> oneshot::Receiver<Answer> { panic!("the question is open") };
+        let again = || -> oneshot::Receiver<PermissionAnswer> { panic!("the question is open") };
         assert_eq!(permission.answer(again).await, None);
         assert_eq!(began.elapsed(), ANSWER_TIMEOUT, "the second alert did not wait");
-        dialog.send(Answer::Granted).unwrap();
-        assert_eq!(permission.answer(again).await, Some(Answer::Granted));
+        dialog.send(PermissionAnswer::Granted).unwrap();
+        assert_eq!(permission.answer(again).await, Some(PermissionAnswer::Granted));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_system_is_asked_for_each_alert_because_the_user_can_change_their_mind() {
         let mut permission = Permission::default();
-        for answer in [Answer::Granted, Answer::Declined, Answer::NotAsked] {
+        for answer in
+            [PermissionAnswer::Granted, PermissionAnswer::Declined, PermissionAnswer::NotAsked]
+        {
             let (system, question) = oneshot::channel();
             system.send(answer).unwrap();
             assert_eq!(permission.answer(|| question).await, Some(answer));
         }
-        let (system, question) = oneshot::channel::<Answer>();
+        let (system, question) = oneshot::channel::<PermissionAnswer>();
         drop(system);
         assert_eq!(permission.answer(|| question).await, None);
     }

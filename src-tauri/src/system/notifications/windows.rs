@@ -23,7 +23,7 @@ use windows_registry::CURRENT_USER;
 
 use super::toast;
 use crate::alerts::{NotificationClick, Notifier};
-use crate::gateway::Gateway;
+use crate::gateway::SupervisedGateway;
 
 /// The picture that a toast shows.
 const ICON: &[u8] = include_bytes!("../../../../icons/128x128.png");
@@ -38,7 +38,7 @@ pub(crate) struct Notifications {
 
 impl Notifications {
     pub(crate) fn new(app: &AppHandle) -> Self {
-        if let Err(error) = register(&app.state::<Gateway>().supervisor().paths().data) {
+        if let Err(error) = register(&app.state::<SupervisedGateway>().supervisor().paths().data) {
             warn!(%error, "cannot register for notifications");
         }
         let (sender, clicks) = mpsc::unbounded_channel();

@@ -21,19 +21,19 @@ use crate::terminal;
 
 pub(crate) fn run(instance: &Instance, args: &ImportArgs) -> Exit {
     let json = terminal::options().json;
-    let Some(desk) = UserEditors::here(&instance.paths) else {
+    let Some(user_editors) = UserEditors::here(&instance.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
     let done = match args.undo {
-        true => put_back(instance, &desk, json),
-        false => import(instance, &desk, args, json),
+        true => put_back(instance, &user_editors, json),
+        false => import(instance, &user_editors, args, json),
     };
     done.unwrap_or_else(|failure| Exit::failed(&failure))
 }
 
 fn import(
     instance: &Instance,
-    desk: &UserEditors,
+    user_editors: &UserEditors,
     args: &ImportArgs,
     json: bool,
 ) -> Result<Exit, Failure> {
@@ -45,7 +45,7 @@ fn import(
     // If the keychain cannot be read, this only matters when the import has secrets to store.
     let kept = run_async(keychain.list()).unwrap_or(Ok(Vec::new()));
     let names = kept.clone().unwrap_or_default();
-    let mut import = Import::of(&instance.paths, desk, &editors, true, names)?;
+    let mut import = Import::of(&instance.paths, user_editors, &editors, true, names)?;
     if args.dry_run {
         if let Err(error @ KeychainError::Unavailable(_)) = &kept {
             import.skip_secrets(error);
@@ -53,7 +53,7 @@ fn import(
         let pointed = match args.point {
             true => {
                 let access = EditorAccess::find(instance)?;
-                redirect::preview(desk, &import.plan, false, |client| access.of(client))
+                redirect::preview(user_editors, &import.plan, false, |client| access.of(client))
             }
             false => Vec::new(),
         };
@@ -71,8 +71,14 @@ fn import(
         true => {
             let access = EditorAccess::find(instance)?;
             let gate = &mut |client| access.with_token_for(client);
-            let pointed =
-                redirect::all(&instance.paths, desk, &import.plan, false, gate, &mut journal)?;
+            let pointed = redirect::all(
+                &instance.paths,
+                user_editors,
+                &import.plan,
+                false,
+                gate,
+                &mut journal,
+            )?;
             journal.note(|record| record.gave_tokens(|id| access.had_token(id)))?;
             pointed
         }
@@ -82,7 +88,7 @@ fn import(
     Ok(Exit::Ok)
 }
 
-fn put_back(instance: &Instance, desk: &UserEditors, json: bool) -> Result<Exit, Failure> {
+fn put_back(instance: &Instance, user_editors: &UserEditors, json: bool) -> Result<Exit, Failure> {
     let mut journal = ImportJournal::open(&instance.paths)?;
     if journal.is_empty() {
         let what = "There is no import to undo.";
@@ -93,12 +99,12 @@ fn put_back(instance: &Instance, desk: &UserEditors, json: bool) -> Result<Exit,
         ));
     }
     let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
-    let (back, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
+    let (back, leftovers) = undo::editors(user_editors, &mut journal, None, gate)?;
     let mut editors: Vec<String> = back.into_iter().map(|pointed| pointed.client).collect();
     editors.sort();
     editors.dedup();
     for client in leftovers.tokens.iter().filter_map(|id| client(id)) {
-        revoke(desk, &instance.paths, client);
+        revoke(user_editors, &instance.paths, client);
     }
     undo::configuration(&instance.paths, &mut journal, &leftovers)?;
     let keychain = Keychain::system_default(Prompting::Allowed);
@@ -110,10 +116,11 @@ fn put_back(instance: &Instance, desk: &UserEditors, json: bool) -> Result<Exit,
 /// Restores the editors' entries, the last one first, and nothing else.
 pub(crate) fn put_editors_back(
     instance: &Instance,
-    desk: &UserEditors,
+    user_editors: &UserEditors,
 ) -> Result<Vec<PathBuf>, Failure> {
     let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
-    let (back, _) = undo::editors(desk, &mut ImportJournal::open(&instance.paths)?, None, gate)?;
+    let (back, _) =
+        undo::editors(user_editors, &mut ImportJournal::open(&instance.paths)?, None, gate)?;
     Ok(back.into_iter().map(|pointed| pointed.location.path).collect())
 }
 

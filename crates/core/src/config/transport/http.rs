@@ -12,7 +12,7 @@ use url::Url;
 use super::address::UpstreamUrl;
 use super::oauth::OAuthOptions;
 use crate::config::ConfigError;
-use crate::config::tables::{Files, UpstreamTable, line};
+use crate::config::tables::{CaFiles, UpstreamTable, line};
 use crate::security::secret_ref::Template;
 
 /// The HTTP options of an upstream.
@@ -74,8 +74,8 @@ impl HttpOptions {
             headers.insert(name, value);
         }
         let ca_files = match &table.ca_file {
-            Some(Files::One(file)) => vec![file.clone()],
-            Some(Files::Many(files)) => files.clone(),
+            Some(CaFiles::One(file)) => vec![file.clone()],
+            Some(CaFiles::Many(files)) => files.clone(),
             None => Vec::new(),
         };
         let proxy = match &table.proxy {

@@ -17,7 +17,7 @@ pub(super) struct DisplayedAlerts {
 #[derive(Debug)]
 struct DisplayedAlert {
     id: AlertId,
-    content: Content,
+    content: DisplayedContent,
     /// What was last sent to the screen.
     shown: Option<Alert>,
     /// The next change may make a sound.
@@ -25,7 +25,7 @@ struct DisplayedAlert {
 }
 
 #[derive(Debug)]
-enum Content {
+enum DisplayedContent {
     /// A message that never changes.
     Message(Alert),
     /// Upstreams that are down, or were.
@@ -50,11 +50,11 @@ const MAX_REMEMBERED: usize = 16;
 impl DisplayedAlerts {
     /// Adds a new alert for this outage.
     pub(super) fn add_outage(&mut self, entry: OutageEntry) -> AlertId {
-        self.add(Content::Outages(vec![entry]))
+        self.add(DisplayedContent::Outages(vec![entry]))
     }
 
     pub(super) fn add_message(&mut self, alert: Alert) {
-        self.add(Content::Message(alert));
+        self.add(DisplayedContent::Message(alert));
     }
 
     /// Adds this outage to an alert about others that began within `window`.
@@ -65,8 +65,10 @@ impl DisplayedAlerts {
                 && other.since.abs_diff(entry.since) <= window
         };
         let alert = self.alerts.iter_mut().find_map(|alert| match &mut alert.content {
-            Content::Outages(entries) if entries.iter().any(near) => Some((alert.id, entries)),
-            Content::Outages(_) | Content::Message(_) => None,
+            DisplayedContent::Outages(entries) if entries.iter().any(near) => {
+                Some((alert.id, entries))
+            }
+            DisplayedContent::Outages(_) | DisplayedContent::Message(_) => None,
         });
         let (id, entries) = alert?;
         entries.retain(|other| other.subject.name != entry.subject.name);
@@ -102,7 +104,7 @@ impl DisplayedAlerts {
     /// This upstream is not connected, so no alert may say that it is back.
     pub(super) fn drop_recovery(&mut self, name: &str) {
         for alert in &mut self.alerts {
-            let Content::Outages(entries) = &mut alert.content else { continue };
+            let DisplayedContent::Outages(entries) = &mut alert.content else { continue };
             let is_it =
                 |entry: &OutageEntry| entry.recovery.is_some() && entry.subject.name == name;
             match entries.iter().all(|entry| entry.recovery.is_some()) {
@@ -153,7 +155,7 @@ impl DisplayedAlerts {
         orders
     }
 
-    fn add(&mut self, content: Content) -> AlertId {
+    fn add(&mut self, content: DisplayedContent) -> AlertId {
         let id = AlertId(self.next_id);
         self.next_id += 1;
         if self.alerts.len() >= MAX_REMEMBERED
@@ -172,8 +174,8 @@ impl DisplayedAlerts {
     fn entries(&mut self, id: AlertId) -> Option<&mut Vec<OutageEntry>> {
         let alert = self.alerts.iter_mut().find(|alert| alert.id == id)?;
         match &mut alert.content {
-            Content::Outages(entries) => Some(entries),
-            Content::Message(_) => None,
+            DisplayedContent::Outages(entries) => Some(entries),
+            DisplayedContent::Message(_) => None,
         }
     }
 }
@@ -182,8 +184,8 @@ impl DisplayedAlert {
     /// What it must show now; `None` if it must be withdrawn.
     fn current(&self) -> Option<Alert> {
         let entries = match &self.content {
-            Content::Message(alert) => return Some(alert.clone()),
-            Content::Outages(entries) => entries,
+            DisplayedContent::Message(alert) => return Some(alert.clone()),
+            DisplayedContent::Outages(entries) => entries,
         };
         let down: Vec<&OutageEntry> =
             entries.iter().filter(|entry| entry.recovery.is_none()).collect();
@@ -198,8 +200,10 @@ impl DisplayedAlert {
     /// Whether it is about no problem any more.
     fn is_over(&self) -> bool {
         match &self.content {
-            Content::Message(_) => self.shown.is_some(),
-            Content::Outages(entries) => entries.iter().all(|entry| entry.recovery.is_some()),
+            DisplayedContent::Message(_) => self.shown.is_some(),
+            DisplayedContent::Outages(entries) => {
+                entries.iter().all(|entry| entry.recovery.is_some())
+            }
         }
     }
 }

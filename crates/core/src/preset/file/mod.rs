@@ -15,8 +15,8 @@ use std::time::Duration;
 use toml::Spanned;
 
 use self::tables::{
-    AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, ToolTable,
-    VersionTable, WordsTable,
+    AskTable, FindTable, MemoryTable, PresetTables, PresetToolTable, RequestTable, SystemTable,
+    TellTable, VersionTable, WordsTable,
 };
 use self::validate::{Text, wrong};
 use super::{
@@ -38,7 +38,7 @@ impl Preset {
         text: &str,
         base: impl Fn(&str) -> Option<&'a Preset>,
     ) -> Result<Self, ConfigError> {
-        let file: File = toml::from_str(text).map_err(|error| {
+        let file: PresetTables = toml::from_str(text).map_err(|error| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
             let line = error.span().map(|span| crate::config::line(text, span.start));
             ConfigError {
@@ -54,17 +54,22 @@ impl Preset {
             })?),
             None => None,
         };
-        Reader { text }.preset(name, file, base)
+        PresetReader { text }.preset(name, file, base)
     }
 }
 
 /// Reads the tables of one file.
-struct Reader<'t> {
+struct PresetReader<'t> {
     text: &'t str,
 }
 
-impl Reader<'_> {
-    fn preset(&self, name: &str, file: File, base: Option<&Preset>) -> Result<Preset, ConfigError> {
+impl PresetReader<'_> {
+    fn preset(
+        &self,
+        name: &str,
+        file: PresetTables,
+        base: Option<&Preset>,
+    ) -> Result<Preset, ConfigError> {
         let title = file.title.or_else(|| base.map(|base| base.title.clone()));
         let find = part(file.find.as_ref(), |table| self.find(table), base.map(|it| &it.find))?;
         let endpoints = |tables: &Vec<_>| tables.iter().map(|table| self.endpoint(table)).collect();
@@ -256,8 +261,8 @@ impl Reader<'_> {
     }
 }
 
-fn known_tools(tables: &[ToolTable]) -> Result<Vec<PresetTool>, ConfigError> {
-    let tool = |table: &ToolTable| PresetTool {
+fn known_tools(tables: &[PresetToolTable]) -> Result<Vec<PresetTool>, ConfigError> {
+    let tool = |table: &PresetToolTable| PresetTool {
         name: table.name.clone(),
         description: table.description.clone(),
     };

@@ -8,7 +8,7 @@ use crate::config::DurationText;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct PresetTables {
     /// The preset that this one extends. A table that is missing here is inherited; a table that is
     /// present replaces the inherited one completely.
     pub(super) extends: Option<Text>,
@@ -24,7 +24,7 @@ pub(super) struct File {
     pub(super) quit: Option<RequestTable>,
     pub(super) relief: Option<RequestTable>,
     pub(super) memory: Option<MemoryTable>,
-    pub(super) tools: Option<Vec<ToolTable>>,
+    pub(super) tools: Option<Vec<PresetToolTable>>,
     pub(super) tells: Option<Vec<TellTable>>,
     pub(super) off: Option<WordsTable>,
     pub(super) macos: Option<SystemTable>,
@@ -43,7 +43,7 @@ pub(super) struct FindTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ToolTable {
+pub(super) struct PresetToolTable {
     pub(super) name: String,
     pub(super) description: String,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::super::{AppVersion, PlatformSpec};
-use super::Reader;
+use super::PresetReader;
 use super::tables::{Ports, SystemTable};
 use crate::config::memory_size;
 use crate::config::{self, ConfigError, DurationText};
@@ -24,7 +24,7 @@ pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) 
     ConfigError { line, what, remedy: remedy.to_owned() }
 }
 
-impl Reader<'_> {
+impl PresetReader<'_> {
     pub(super) fn ports(&self, ports: &Spanned<Ports>) -> Result<RangeInclusive<u16>, ConfigError> {
         let range = match ports.get_ref() {
             Ports::One(port) => Some(*port..=*port),

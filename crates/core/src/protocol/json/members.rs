@@ -16,9 +16,9 @@ pub(crate) const MAX_MEMBERS: usize = 16_384;
 const FEW: usize = 16;
 
 /// The members of an object in order, with raw values.
-pub(crate) struct Members<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct JsonMembers<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Members<'a> {
+impl<'a> JsonMembers<'a> {
     /// Reads an object that is valid UTF-8.
     pub(crate) fn read(object: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(object)
@@ -29,11 +29,11 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for JsonMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Each;
         impl<'de> Visitor<'de> for Each {
-            type Value = Members<'de>;
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 {
                     return Err(duplicate(key));
                 }
-                Ok(Members(members))
+                Ok(JsonMembers(members))
             }
         }
         deserializer.deserialize_map(Each)
@@ -69,8 +69,8 @@ struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
             type Value = Key<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
                 Ok(Key(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(KeyVisitor)
     }
 }
 
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn an_object_with_too_many_members_is_not_read() {
-        assert!(Members::read(&object(MAX_MEMBERS)).is_ok());
-        let error = Members::read(&object(180_000)).err().unwrap();
+        assert!(JsonMembers::read(&object(MAX_MEMBERS)).is_ok());
+        let error = JsonMembers::read(&object(180_000)).err().unwrap();
         assert!(error.is_data() && error.to_string().contains("more than 16384"), "{error}");
     }
 
@@ -143,11 +143,11 @@ mod tests {
             for (one, other) in [(0, members - 1), (0, 1), (members - 2, members - 1)] {
                 let text =
                     object(members).replace(&format!("\"m{other}\""), &format!("\"m{one}\""));
-                let error = Members::read(&text).err().expect("a duplicate");
+                let error = JsonMembers::read(&text).err().expect("a duplicate");
                 assert!(error.to_string().contains(&format!("`m{one}`")), "{error}");
             }
         }
-        assert!(Members::read(r#"{"a":1,"\u0061":2}"#).is_err(), "an escape hides nothing");
+        assert!(JsonMembers::read(r#"{"a":1,"\u0061":2}"#).is_err(), "an escape hides nothing");
     }
 
     /// A key that counts how often it is compared.

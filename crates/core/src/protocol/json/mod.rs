@@ -14,7 +14,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::Deserialize;
 use serde_json::value::RawValue;
 
-use members::Members;
+use members::JsonMembers;
 
 /// One JSON value, exactly as it was received.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ impl Raw {
 
     /// The members in order, if this is an object.
     pub fn entries(&self) -> Option<Vec<(String, Self)>> {
-        let Members(members) = self.members()?;
+        let JsonMembers(members) = self.members()?;
         let entry =
             |(key, raw): (Cow<'_, str>, &RawValue)| (key.into_owned(), Self::view(&self.0, raw));
         Some(members.into_iter().map(entry).collect())
@@ -128,7 +128,7 @@ impl Raw {
 
     /// The object without the members `keys`. It is not copied if it has none of them.
     pub fn without(&self, keys: &[&str]) -> Self {
-        let Some(Members(members)) = self.members() else { return self.clone() };
+        let Some(JsonMembers(members)) = self.members() else { return self.clone() };
         if !members.iter().any(|(name, _)| keys.contains(&&**name)) {
             return self.clone();
         }
@@ -151,9 +151,9 @@ impl Raw {
     }
 
     /// The members, if this is an object that can be read.
-    pub(crate) fn members(&self) -> Option<Members<'_>> {
+    pub(crate) fn members(&self) -> Option<JsonMembers<'_>> {
         match self.0.first() {
-            Some(b'{') => Members::read(self.as_str()).ok(),
+            Some(b'{') => JsonMembers::read(self.as_str()).ok(),
             Some(_) | None => None,
         }
     }

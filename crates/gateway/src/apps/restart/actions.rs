@@ -18,7 +18,7 @@ use evermoor_platform::process::{info, launch, quit, run};
 
 use crate::apps::probe::{ProbeClient, ProbeReply};
 use crate::apps::process;
-use crate::apps::process::Process;
+use crate::apps::process::AppProcess;
 use crate::apps::state::AppState;
 use crate::apps::{OS, observe, port_finder};
 use crate::system::exit;
@@ -59,7 +59,7 @@ impl ActionRunner {
     pub(crate) fn begin(
         &self,
         action: &RestartAction,
-        process: Option<&Process>,
+        process: Option<&AppProcess>,
     ) -> BoxFuture<'static, Completed> {
         let outcome = match action {
             RestartAction::Drain => {
@@ -82,7 +82,7 @@ impl ActionRunner {
         outcome.map(Completed::Action).boxed()
     }
 
-    fn quit(&self, process: Option<&Process>) -> BoxFuture<'static, Option<RestartEvent>> {
+    fn quit(&self, process: Option<&AppProcess>) -> BoxFuture<'static, Option<RestartEvent>> {
         match (&self.preset.quit, self.preset.on(OS), process) {
             (Some(request), _, _) => self.ask(Some(&request.ask)),
             (None, Some(on), Some(process)) => {
@@ -155,7 +155,10 @@ impl ActionRunner {
     }
 }
 
-fn end(process: Option<&Process>, stop_mode: StopMode) -> BoxFuture<'static, Option<RestartEvent>> {
+fn end(
+    process: Option<&AppProcess>,
+    stop_mode: StopMode,
+) -> BoxFuture<'static, Option<RestartEvent>> {
     let Some(process) = process else {
         return refused("its process is not visible").boxed();
     };

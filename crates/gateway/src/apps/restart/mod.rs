@@ -23,7 +23,7 @@ use evermoor_core::policy::app::restart::{
     RestartTarget,
 };
 
-use super::process::Process;
+use super::process::AppProcess;
 use super::watcher::{AppWatcher, exit_of};
 use super::{AppState, observe, port_finder};
 use crate::history::millis;
@@ -90,14 +90,14 @@ impl<'a> RestartDriver<'a> {
         let found = port_finder::find(&preset, &probe).next().await;
         if self.watcher.process.is_none() {
             self.watcher.process = match found {
-                Some(port) => Process::behind(port).await,
-                None => observe::processes(&preset).await.into_iter().find_map(Process::watch),
+                Some(port) => AppProcess::behind(port).await,
+                None => observe::processes(&preset).await.into_iter().find_map(AppProcess::watch),
             };
         }
         let process = self.watcher.process.as_ref();
         let launch_methods =
-            observe::launch_methods(&preset, process.and_then(Process::executable));
-        let old = process.map(Process::run);
+            observe::launch_methods(&preset, process.and_then(AppProcess::executable));
+        let old = process.map(AppProcess::run);
         let in_flight = calls.iter().map(|one| one.count()).sum();
         let subject = RestartTarget {
             preset: &preset,
@@ -182,10 +182,10 @@ impl<'a> RestartDriver<'a> {
     /// The supervisor connected; finds out to which run.
     async fn on_handshake(&mut self) -> RestartEvent {
         let process = match self.watcher.app.seen().port {
-            Some(port) => Process::behind(port).await,
+            Some(port) => AppProcess::behind(port).await,
             None => None,
         };
-        let run = process.as_ref().map(Process::run);
+        let run = process.as_ref().map(AppProcess::run);
         if run.is_some() && run != self.watcher.app.leaving() {
             self.watcher.process = process;
         }

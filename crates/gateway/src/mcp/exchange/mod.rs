@@ -137,7 +137,7 @@ impl Exchange {
             client_meta: requester.client_meta,
             questions,
             logs: log,
-            delivery_status: Arc::default(),
+            delivery_progress: Arc::default(),
             answer_charge: AnswerCharge::of(endpoint.budgets.editor(&requester.editor)),
         };
         let translation = Translation::new(

@@ -23,9 +23,9 @@ pub use record::CallRecorder;
 
 /// The newest calls, and latencies per upstream.
 #[derive(Clone)]
-pub struct Activity(Arc<Inner>);
+pub struct Activity(Arc<ActivityState>);
 
-struct Inner {
+struct ActivityState {
     kept: Mutex<KeptCalls>,
     /// The number of the newest call, for followers.
     newest: watch::Sender<u64>,
@@ -70,7 +70,7 @@ const MAX_UPSTREAMS: usize = 256;
 impl Default for Activity {
     fn default() -> Self {
         let newest = watch::Sender::new(0);
-        Self(Arc::new(Inner { kept: Mutex::default(), newest }))
+        Self(Arc::new(ActivityState { kept: Mutex::default(), newest }))
     }
 }
 

@@ -40,7 +40,7 @@ fn current_settings(control: &ControlApi) -> Settings {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shown {
+struct ShownBody {
     shown: bool,
 }
 
@@ -52,8 +52,8 @@ pub(super) async fn show_tool(
     if !is_known(&control, &name) {
         return unknown(&control, &name);
     }
-    match read_body::<Shown>(&body) {
-        Ok(Shown { shown }) => {
+    match read_body::<ShownBody>(&body) {
+        Ok(ShownBody { shown }) => {
             edit_config(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
         }
         Err(refusal) => *refusal,

@@ -15,7 +15,7 @@ use super::ConnectionLimits;
 use super::state::{ConnectionState, RequestProgress};
 
 /// The body of a request.
-pub(super) struct RequestBody<B: HttpBody = Incoming> {
+pub(super) struct TimedRequestBody<B: HttpBody = Incoming> {
     body: B,
     whole: bool,
     state: Arc<ConnectionState>,
@@ -32,13 +32,13 @@ pub(super) struct TooSlow;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-impl<B: HttpBody> RequestBody<B> {
+impl<B: HttpBody> TimedRequestBody<B> {
     pub(super) fn new(body: B, state: Arc<ConnectionState>, limits: ConnectionLimits) -> Self {
         Self { body, whole: false, state, limits, window: None, opened: 0 }
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> RequestBody<B>
+impl<B: HttpBody<Data = Bytes> + Unpin> TimedRequestBody<B>
 where
     B::Error: Into<BoxError>,
 {
@@ -58,7 +58,7 @@ where
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for RequestBody<B>
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for TimedRequestBody<B>
 where
     B::Error: Into<BoxError>,
 {
@@ -98,7 +98,7 @@ where
     }
 }
 
-impl<B: HttpBody> Drop for RequestBody<B> {
+impl<B: HttpBody> Drop for TimedRequestBody<B> {
     fn drop(&mut self) {
         if !self.whole && !self.body.is_end_stream() {
             self.state.set_progress(RequestProgress::Unread);
@@ -107,18 +107,18 @@ impl<B: HttpBody> Drop for RequestBody<B> {
 }
 
 /// The body of a response.
-pub(super) struct ResponseBody {
+pub(super) struct TimedResponseBody {
     body: Body,
     state: Arc<ConnectionState>,
 }
 
-impl ResponseBody {
+impl TimedResponseBody {
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
         Self { body, state }
     }
 }
 
-impl HttpBody for ResponseBody {
+impl HttpBody for TimedResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -138,7 +138,7 @@ impl HttpBody for ResponseBody {
     }
 }
 
-impl Drop for ResponseBody {
+impl Drop for TimedResponseBody {
     fn drop(&mut self) {
         self.state.end_request();
     }

@@ -18,8 +18,8 @@ use tower::Service as _;
 use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
-use super::body_rate::{RequestBody, ResponseBody};
-use super::socket::Socket;
+use super::body_rate::{TimedRequestBody, TimedResponseBody};
+use super::socket::ClientSocket;
 use super::state::{ConnectionState, RequestProgress};
 use super::{ConnectionLimits, ConnectionShutdown};
 
@@ -45,7 +45,7 @@ pub(super) async fn connection<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let socket = Socket::new(stream, read, Arc::clone(&state), limits);
+    let socket = ClientSocket::new(stream, read, Arc::clone(&state), limits);
     let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&state), limits));
     let mut serving = http1::Builder::new()
         // hyper's own limit would also close idle connections.
@@ -96,7 +96,7 @@ async fn answer(
     mut app: Router,
     state: Arc<ConnectionState>,
     limits: ConnectionLimits,
-) -> Result<Response<ResponseBody>, Infallible> {
+) -> Result<Response<TimedResponseBody>, Infallible> {
     state.begin_request();
     let mut last = is_last(request.version(), request.headers());
     let response = match refusal(&request, limits) {
@@ -107,7 +107,7 @@ async fn answer(
         None => {
             let (mut head, body) = request.into_parts();
             head.extensions.insert(Arc::clone(&state));
-            let body = Body::new(RequestBody::new(body, Arc::clone(&state), limits));
+            let body = Body::new(TimedRequestBody::new(body, Arc::clone(&state), limits));
             let Ok(response) = app.call(Request::from_parts(head, body)).await;
             if state.is_too_slow() { too_slow() } else { response }
         }
@@ -116,7 +116,7 @@ async fn answer(
     if last {
         state.set_last();
     }
-    Ok(response.map(|body| ResponseBody::new(body, state)))
+    Ok(response.map(|body| TimedResponseBody::new(body, state)))
 }
 
 /// Whether a head announces that the connection closes after it.

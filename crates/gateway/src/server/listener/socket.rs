@@ -19,7 +19,7 @@ use super::ConnectionLimits;
 use super::state::ConnectionState;
 
 /// A stream to a client.
-pub(super) struct Socket<S> {
+pub(super) struct ClientSocket<S> {
     stream: S,
     /// What another gateway already read from it.
     read: Bytes,
@@ -44,7 +44,7 @@ enum CloseState {
     Lingering(Pin<Box<Sleep>>, usize),
 }
 
-impl<S> Socket<S> {
+impl<S> ClientSocket<S> {
     pub(super) fn new(
         stream: S,
         read: Bytes,
@@ -153,7 +153,7 @@ fn timed_out() -> io::Error {
     io::ErrorKind::TimedOut.into()
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ClientSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -181,7 +181,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

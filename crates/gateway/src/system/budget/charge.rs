@@ -18,7 +18,7 @@ pub(crate) struct Charge {
 pub(crate) struct SharedCharge(Arc<Mutex<Charge>>);
 
 /// A buffer and what is charged for it.
-struct Kept {
+struct ChargedBuffer {
     buffer: Bytes,
     _charge: SharedCharge,
 }
@@ -27,7 +27,7 @@ impl Charge {
     /// The same bytes, charged until the last reference to them is gone.
     pub(crate) fn keep(self, buffer: Bytes) -> (Bytes, SharedCharge) {
         let charge = SharedCharge(Arc::new(Mutex::new(self)));
-        let kept = Kept { buffer, _charge: charge.clone() };
+        let kept = ChargedBuffer { buffer, _charge: charge.clone() };
         (Bytes::from_owner(kept), charge)
     }
 
@@ -86,7 +86,7 @@ impl SharedCharge {
     }
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for ChargedBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.buffer
     }

@@ -61,9 +61,9 @@ use stored_grant::GrantKey;
 
 /// The grants that upstreams of this gateway use.
 #[derive(Clone)]
-pub struct Grants(Arc<Inner>);
+pub struct Grants(Arc<GrantsState>);
 
-struct Inner {
+struct GrantsState {
     by_key: Mutex<HashMap<GrantKey, Weak<GrantShared>>>,
     context: GrantContext,
 }
@@ -95,7 +95,7 @@ pub(crate) struct ProtectedServer {
 
 impl Grants {
     pub(crate) fn new(context: GrantContext) -> Self {
-        Self(Arc::new(Inner { by_key: Mutex::default(), context }))
+        Self(Arc::new(GrantsState { by_key: Mutex::default(), context }))
     }
 
     /// The grant for a server. Its task runs as long as somebody holds the handle.

@@ -32,9 +32,9 @@ use super::{Grants, ProtectedServer, failures, revocation};
 
 /// The sign-ins of a gateway.
 #[derive(Clone)]
-pub struct SignIns(Arc<Inner>);
+pub struct SignIns(Arc<SignInsState>);
 
-struct Inner {
+struct SignInsState {
     grants: Grants,
     /// Where browsers come back to.
     redirect: String,
@@ -80,7 +80,7 @@ impl SignIns {
     /// Sign-ins to a gateway with this origin.
     pub(crate) fn new(grants: Grants, origin: &str) -> Self {
         let redirect = format!("{origin}{CALLBACK}");
-        Self(Arc::new(Inner {
+        Self(Arc::new(SignInsState {
             grants,
             redirect,
             pending: Mutex::default(),
@@ -146,12 +146,12 @@ impl SignIns {
         let result = match query(address, "error") {
             Some(code) => Err(failures::declined(&sign_in.server, &code)),
             None => match self.exchange(&sign_in, address).await {
-                Err(Exchange::OtherIssuer(failure)) => {
+                Err(CodeExchangeError::OtherIssuer(failure)) => {
                     // The callback is not from the authorization server, which may still answer.
                     self.0.pending.lock().insert(state, sign_in);
                     return CallbackResult { server, result: Err(failure) };
                 }
-                Err(Exchange::Failed(failure)) => Err(failure),
+                Err(CodeExchangeError::Failed(failure)) => Err(failure),
                 Ok(()) => Ok(()),
             },
         };
@@ -195,9 +195,14 @@ impl SignIns {
         (sign_in.began.elapsed() < LIFETIME).then_some(sign_in)
     }
 
-    async fn exchange(&self, sign_in: &PendingSignIn, address: &str) -> Result<(), Exchange> {
-        let failed =
-            |error: AuthError| Exchange::Failed(failures::sign_in_failed(&sign_in.server, &error));
+    async fn exchange(
+        &self,
+        sign_in: &PendingSignIn,
+        address: &str,
+    ) -> Result<(), CodeExchangeError> {
+        let failed = |error: AuthError| {
+            CodeExchangeError::Failed(failures::sign_in_failed(&sign_in.server, &error))
+        };
         let callback = AuthorizationCallback::from_redirect_url(address).map_err(failed)?;
         let exchanged = sign_in.session.handle_callback_with_issuer(
             &callback.code,
@@ -212,8 +217,8 @@ impl SignIns {
                     | AuthError::AuthorizationServerMissingIssuer { .. }
             );
             return Err(match other_issuer {
-                true => Exchange::OtherIssuer(failure),
-                false => Exchange::Failed(failure),
+                true => CodeExchangeError::OtherIssuer(failure),
+                false => CodeExchangeError::Failed(failure),
             });
         }
         let credentials = sign_in.credentials.load().await.map_err(failed)?;
@@ -225,12 +230,12 @@ impl SignIns {
             credentials,
         };
         let handle = self.0.grants.of(sign_in.server.clone());
-        handle.signed_in(grant).await.map_err(Exchange::Failed)
+        handle.signed_in(grant).await.map_err(CodeExchangeError::Failed)
     }
 }
 
 /// Why a code was not exchanged for tokens.
-enum Exchange {
+enum CodeExchangeError {
     /// The callback came from another authorization server, or from none.
     OtherIssuer(Failure),
     Failed(Failure),

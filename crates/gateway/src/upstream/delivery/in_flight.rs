@@ -10,13 +10,13 @@ use tokio::time::Instant;
 
 /// The calls in flight, and since when there have been none.
 pub(crate) struct InFlightCalls {
-    calls: Mutex<Calls>,
+    calls: Mutex<CallTable>,
     born: Instant,
     drained_notify: Notify,
 }
 
 #[derive(Default)]
-struct Calls {
+struct CallTable {
     /// When each call began, by its number.
     began: BTreeMap<u64, Instant>,
     /// The number of the next call.

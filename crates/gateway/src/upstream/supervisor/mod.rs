@@ -51,7 +51,7 @@ use evermoor_core::policy::crash_loop::{CRASH_LOOP_RETRY_INTERVAL, CrashLoop};
 
 use super::desired_state::Mode;
 use super::subscriptions::SubscriptionSet;
-use super::transport::connection::{Connected, Incoming};
+use super::transport::connection::{Connected, ConnectionEvent};
 use super::transport::connector::Connect;
 use super::transport::live_connection::LateCall;
 use super::{KnownCatalog, LinkState, LiveConnection, UpstreamSnapshot};
@@ -98,7 +98,7 @@ pub(super) struct Signals {
 struct NewConnection {
     ready: Arc<LiveConnection>,
     known: Arc<KnownCatalog>,
-    incoming: mpsc::Receiver<Incoming>,
+    incoming: mpsc::Receiver<ConnectionEvent>,
     late_calls: mpsc::Receiver<LateCall>,
     /// What it was subscribed to when it was made.
     subscribed: SubscriptionSet,
@@ -294,8 +294,8 @@ impl<C: Connect> Supervisor<C> {
                     return ConnectionEnd::Interrupted(interruption);
                 }
                 Some(message) = incoming.recv() => match message {
-                    Incoming::Closed(failure) => return ConnectionEnd::Failed(failure),
-                    Incoming::Notification(notification) => {
+                    ConnectionEvent::Closed(failure) => return ConnectionEnd::Failed(failure),
+                    ConnectionEvent::Notification(notification) => {
                         ready.record_activity();
                         if notification.method.ends_with("/list_changed") {
                             refresh.request(self.config().catalog_limits);

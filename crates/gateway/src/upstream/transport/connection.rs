@@ -41,12 +41,12 @@ pub(crate) struct Connected {
     pub(crate) connection: Connection,
     pub(crate) handshake: Handshake,
     /// Messages that belong to no call.
-    pub(crate) incoming: mpsc::Receiver<Incoming>,
+    pub(crate) incoming: mpsc::Receiver<ConnectionEvent>,
 }
 
 /// What an upstream sends outside of calls.
 #[derive(Debug)]
-pub(crate) enum Incoming {
+pub(crate) enum ConnectionEvent {
     Notification(Notification),
     /// The connection is dead, for this reason.
     Closed(Failure),

@@ -18,7 +18,7 @@ use super::discovery;
 use super::http::HttpClients;
 use super::stdio::StdioServer;
 use crate::apps::App;
-use crate::config::secrets::{Found, Secrets};
+use crate::config::secrets::{FoundSecrets, Secrets};
 use crate::system::budget::Budget;
 use crate::upstream::auth::{GrantHandle, Grants, ProtectedServer};
 use crate::upstream::demo;
@@ -97,7 +97,7 @@ impl Connector {
         url: Url,
         local: bool,
         reach: &HttpOptions,
-        found: &Found,
+        found: &FoundSecrets,
         grant: Option<GrantHandle>,
     ) -> Result<Connected, Failure> {
         if let Some(grant) = &grant {
@@ -129,7 +129,7 @@ impl Connector {
                     EndpointTransport::Sse => Some(Transport::Events),
                 };
                 let Ok(url) = Url::parse(&address) else { continue };
-                let (reach, found) = (HttpOptions::default(), Found::default());
+                let (reach, found) = (HttpOptions::default(), FoundSecrets::default());
                 match self.connect_http(url, true, &reach, &found, None).await {
                     Ok(connected) => {
                         app.serves(&preset, port);
@@ -214,7 +214,7 @@ impl Connect for Connector {
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                let (reach, found) = (HttpOptions::default(), Found::default());
+                let (reach, found) = (HttpOptions::default(), FoundSecrets::default());
                 self.connect_http(url, true, &reach, &found, None).await
             }
         }

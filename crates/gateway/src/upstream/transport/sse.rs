@@ -24,7 +24,7 @@ use evermoor_core::protocol::sse;
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing, SendError};
-use super::http::client::{HttpAnswer, HttpClients, HttpError, HttpRequest, Place};
+use super::http::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, Place};
 use super::http::{body_or_nothing, status};
 use crate::system::budget::{Budget, Intake, SharedCharge};
 use crate::system::message_body::MessageBody;
@@ -50,7 +50,7 @@ pub(crate) async fn connect(
     Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
 }
 
-async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Failure> {
+async fn open(clients: &HttpClients, url: &Url) -> Result<(SseReader, Url), Failure> {
     let mut headers = clients.headers().clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     let (class, method, place) = (RetryClass::Repeatable, Method::GET, &Place::new(url.clone()));
@@ -60,7 +60,7 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Fail
     if !answer.status().is_success() || !answer.is_event_stream() {
         return Err(status::refused(url, answer).await);
     }
-    let mut events = SseEvents::new(answer, &clients.buffers);
+    let mut events = SseReader::new(answer, &clients.buffers);
     while let Some(event) = events.next().await {
         if event.kind == "endpoint" {
             let endpoint = own_endpoint(url, &event.data)?;
@@ -85,7 +85,7 @@ fn own_endpoint(url: &Url, named: &[u8]) -> Result<Url, Failure> {
     }
 }
 
-async fn read(mut events: SseEvents, inbox: Inbox, url: Url) {
+async fn read(mut events: SseReader, inbox: Inbox, url: Url) {
     let stream = async {
         while let Some(event) = events.next().await {
             if let Ok(message) = message_parser::parse(&event.data).await {
@@ -143,7 +143,7 @@ async fn write(
 
 /// What the answer to a POST, or the lack of one, says about its message.
 async fn post_result(
-    answer: Result<HttpAnswer, HttpError>,
+    answer: Result<HttpAnswer, HttpCallError>,
     inbox: &Inbox,
     endpoint: &Url,
 ) -> Result<(), SendError> {
@@ -198,14 +198,14 @@ struct ServerEvent {
 }
 
 /// The events of the server's stream.
-struct SseEvents {
+struct SseReader {
     answer: HttpAnswer,
     parser: sse::SseParser,
     ready: VecDeque<ServerEvent>,
     intake: Intake,
 }
 
-impl SseEvents {
+impl SseReader {
     fn new(answer: HttpAnswer, buffers: &Arc<Budget>) -> Self {
         let parser = sse::SseParser::new(LARGEST_REPLY);
         Self { answer, parser, ready: VecDeque::new(), intake: Intake::new(buffers) }

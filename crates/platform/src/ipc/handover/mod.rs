@@ -44,7 +44,7 @@ pub struct HandoverConnection {
 #[derive(Debug)]
 pub struct HandoverPacket {
     pub payload: Vec<u8>,
-    attachments: Vec<system::Attachment>,
+    attachments: Vec<system::PacketAttachment>,
 }
 
 /// The maximum length of a payload.

@@ -36,7 +36,7 @@ pub struct HandoverReceiver(OwnedReadHalf);
 
 /// A received file descriptor: a socket or the lock file.
 #[derive(Debug)]
-pub(super) struct Attachment(OwnedFd);
+pub(super) struct PacketAttachment(OwnedFd);
 
 /// A file descriptor to send, which stays open here.
 pub(super) struct BorrowedAttachment<'a>(BorrowedFd<'a>);
@@ -172,7 +172,7 @@ impl HandoverReceiver {
 fn receive(
     stream: &UnixStream,
     into: &mut [u8],
-    attachments: &mut Vec<Attachment>,
+    attachments: &mut Vec<PacketAttachment>,
 ) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_ATTACHMENTS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -181,7 +181,7 @@ fn receive(
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
             for descriptor in descriptors {
                 set_close_on_exec(&descriptor)?;
-                attachments.push(Attachment(descriptor));
+                attachments.push(PacketAttachment(descriptor));
             }
         }
     }
@@ -210,7 +210,7 @@ fn set_close_on_exec(descriptor: &OwnedFd) -> io::Result<()> {
     Ok(rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC)?)
 }
 
-impl Attachment {
+impl PacketAttachment {
     pub(super) fn into_listener(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.0);
         // Fails unless this is an internet socket.
@@ -224,7 +224,7 @@ impl Attachment {
 }
 
 /// The lock file is an attachment.
-pub(super) fn lock(attachment: Option<Attachment>) -> io::Result<InstanceLock> {
+pub(super) fn lock(attachment: Option<PacketAttachment>) -> io::Result<InstanceLock> {
     let attachment = attachment.ok_or(io::ErrorKind::InvalidData)?;
     Ok(InstanceLock::from_locked(File::from(attachment.0)))
 }

@@ -60,7 +60,7 @@ impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Pipe for P {}
 
 /// A received socket or file.
 #[derive(Debug)]
-pub(super) enum Attachment {
+pub(super) enum PacketAttachment {
     Socket(OwnedSocket),
     File(OwnedHandle),
 }
@@ -239,16 +239,16 @@ impl HandoverReceiver {
         Ok(Some(HandoverPacket { payload, attachments }))
     }
 
-    async fn attachment(&mut self) -> io::Result<Attachment> {
+    async fn attachment(&mut self) -> io::Result<PacketAttachment> {
         match self.pipe.read_u8().await? {
             SOCKET => {
                 let mut description = [0; DESCRIPTION];
                 self.pipe.read_exact(&mut description).await?;
-                Ok(Attachment::Socket(open_described(&description)?))
+                Ok(PacketAttachment::Socket(open_described(&description)?))
             }
             FILE => {
                 let number = self.pipe.read_u64_le().await?;
-                Ok(Attachment::File(duplicate_out_of(self.peer, number)?))
+                Ok(PacketAttachment::File(duplicate_out_of(self.peer, number)?))
             }
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -337,7 +337,7 @@ fn last_error() -> io::Error {
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
 }
 
-impl Attachment {
+impl PacketAttachment {
     pub(super) fn into_listener(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.into_socket()?);
         listener.local_addr()?;
@@ -357,10 +357,10 @@ impl Attachment {
 }
 
 /// The lock file is an attachment.
-pub(super) fn lock(attachment: Option<Attachment>) -> io::Result<InstanceLock> {
+pub(super) fn lock(attachment: Option<PacketAttachment>) -> io::Result<InstanceLock> {
     match attachment {
-        Some(Attachment::File(file)) => Ok(InstanceLock::from_locked(File::from(file))),
-        Some(Attachment::Socket(_)) | None => Err(io::ErrorKind::InvalidData.into()),
+        Some(PacketAttachment::File(file)) => Ok(InstanceLock::from_locked(File::from(file))),
+        Some(PacketAttachment::Socket(_)) | None => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 

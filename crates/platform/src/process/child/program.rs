@@ -18,7 +18,7 @@ pub(super) struct Search<'a> {
 
 /// What a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PathKind {
     Nothing,
     /// A folder, or a file that is not executable.
     NotExecutable,
@@ -46,7 +46,7 @@ pub(super) fn find(
     system: System,
     program: &str,
     search: &Search<'_>,
-    kind: impl Fn(&Path) -> Kind,
+    kind: impl Fn(&Path) -> PathKind,
 ) -> Result<PathBuf, SpawnError> {
     let is_path = match system {
         System::Windows => program.contains(['/', '\\']),
@@ -58,20 +58,20 @@ pub(super) fn find(
             None => PathBuf::from(program),
         };
         let found = candidates(system, &named, search).into_iter().map(|path| (kind(&path), path));
-        let best = found.max_by_key(|(kind, _)| *kind != Kind::Nothing);
+        let best = found.max_by_key(|(kind, _)| *kind != PathKind::Nothing);
         return match best {
-            Some((Kind::Program, path)) => Ok(path),
-            Some((Kind::NotExecutable, path)) => Err(SpawnError::NotExecutable { path }),
-            Some((Kind::Nothing, _)) | None => Err(SpawnError::NoFile { path: named }),
+            Some((PathKind::Program, path)) => Ok(path),
+            Some((PathKind::NotExecutable, path)) => Err(SpawnError::NotExecutable { path }),
+            Some((PathKind::Nothing, _)) | None => Err(SpawnError::NoFile { path: named }),
         };
     }
     let mut unfit = None;
     for folder in search.path.iter().filter(|folder| system.is_absolute(folder)) {
         for path in candidates(system, &folder.join(program), search) {
             match kind(&path) {
-                Kind::Program => return Ok(path),
-                Kind::NotExecutable => unfit = unfit.or(Some(path)),
-                Kind::Nothing => {}
+                PathKind::Program => return Ok(path),
+                PathKind::NotExecutable => unfit = unfit.or(Some(path)),
+                PathKind::Nothing => {}
             }
         }
     }
@@ -110,7 +110,7 @@ mod tests {
         system: System,
         program: &str,
         folder: Option<&str>,
-        files: &[(&str, Kind)],
+        files: &[(&str, PathKind)],
     ) -> Result<String, SpawnError> {
         let root = if system == System::Windows { "C:/" } else { "/" };
         let path = ["one", "two"].map(|name| PathBuf::from(format!("{root}{name}")));
@@ -118,7 +118,10 @@ mod tests {
         let search = Search { folder: folder.map(Path::new), path: &path, variables: &variables };
         let kind = |path: &Path| {
             let path = path.to_string_lossy().replace('\\', "/");
-            files.iter().find(|(name, _)| *name == path).map_or(Kind::Nothing, |(_, kind)| *kind)
+            files
+                .iter()
+                .find(|(name, _)| *name == path)
+                .map_or(PathKind::Nothing, |(_, kind)| *kind)
         };
         let found = find(system, program, &search, kind)?;
         Ok(found.to_string_lossy().replace('\\', "/"))
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_first_executable_is_used() {
-        let files = [("/one/npx", Kind::NotExecutable), ("/two/npx", Kind::Program)];
+        let files = [("/one/npx", PathKind::NotExecutable), ("/two/npx", PathKind::Program)];
         assert_eq!(look(System::Linux, "npx", None, &files).unwrap(), "/two/npx");
         let error = look(System::Linux, "npx", None, &files[..1]).unwrap_err();
         assert_eq!(error.to_string().replace('\\', "/"), "/one/npx is not executable");
@@ -136,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_is_relative_to_the_folder_and_not_searched() {
-        let files = [("/code/./server", Kind::Program), ("/one/server", Kind::Program)];
+        let files = [("/code/./server", PathKind::Program), ("/one/server", PathKind::Program)];
         assert_eq!(
             look(System::Linux, "./server", Some("/code"), &files).unwrap(),
             "/code/./server"
@@ -147,19 +150,21 @@ mod tests {
 
     #[test]
     fn windows_starts_the_cmd_file_and_not_the_script_next_to_it() {
-        let files = [("C:/one/npx", Kind::Program), ("C:/one/npx.cmd", Kind::Program)];
+        let files = [("C:/one/npx", PathKind::Program), ("C:/one/npx.cmd", PathKind::Program)];
         assert_eq!(look(System::Windows, "npx", None, &files).unwrap(), "C:/one/npx.cmd");
         assert_eq!(
-            look(System::Windows, "NPX.cmd", None, &[("C:/two/NPX.cmd", Kind::Program)]).unwrap(),
+            look(System::Windows, "NPX.cmd", None, &[("C:/two/NPX.cmd", PathKind::Program)])
+                .unwrap(),
             "C:/two/NPX.cmd"
         );
-        let dotted = [("C:/one/server-1.2.exe", Kind::Program)];
+        let dotted = [("C:/one/server-1.2.exe", PathKind::Program)];
         assert_eq!(
             look(System::Windows, "server-1.2", None, &dotted).unwrap(),
             "C:/one/server-1.2.exe"
         );
         assert_eq!(
-            look(System::Windows, "C:/two/a", None, &[("C:/two/a.exe", Kind::Program)]).unwrap(),
+            look(System::Windows, "C:/two/a", None, &[("C:/two/a.exe", PathKind::Program)])
+                .unwrap(),
             "C:/two/a.exe"
         );
     }

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::program::Kind;
+use super::program::PathKind;
 
 /// Linux sends the parent death signal when the thread that started the child exits.
 pub(super) const THREAD_MUST_LIVE: bool = cfg!(target_os = "linux");
@@ -69,11 +69,11 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-pub(super) fn kind(path: &Path) -> Kind {
+pub(super) fn kind(path: &Path) -> PathKind {
     let may_run = |data: &Metadata| data.is_file() && data.permissions().mode() & 0o111 != 0;
     match std::fs::metadata(path) {
-        Ok(data) if may_run(&data) => Kind::Program,
-        Ok(_) => Kind::NotExecutable,
-        Err(_) => Kind::Nothing,
+        Ok(data) if may_run(&data) => PathKind::Program,
+        Ok(_) => PathKind::NotExecutable,
+        Err(_) => PathKind::Nothing,
     }
 }

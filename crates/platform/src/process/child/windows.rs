@@ -26,7 +26,7 @@ use windows_sys::Win32::System::Threading::{
     THREAD_SUSPEND_RESUME,
 };
 
-use super::program::Kind;
+use super::program::PathKind;
 
 pub(super) const THREAD_MUST_LIVE: bool = false;
 
@@ -148,10 +148,10 @@ pub(super) fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-pub(super) fn kind(path: &Path) -> Kind {
+pub(super) fn kind(path: &Path) -> PathKind {
     match std::fs::metadata(path) {
-        Ok(data) if data.is_file() => Kind::Program,
-        Ok(_) => Kind::NotExecutable,
-        Err(_) => Kind::Nothing,
+        Ok(data) if data.is_file() => PathKind::Program,
+        Ok(_) => PathKind::NotExecutable,
+        Err(_) => PathKind::Nothing,
     }
 }

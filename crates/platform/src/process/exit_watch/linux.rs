@@ -12,11 +12,11 @@ use tokio::time::sleep;
 use crate::process::child::ProcessExit;
 
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct WatchedProcess {
     file: AsyncFd<OwnedFd>,
 }
 
-impl Process {
+impl WatchedProcess {
     pub(super) fn open(pid: u32) -> io::Result<Self> {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::NotFound)?;

@@ -13,14 +13,14 @@ use crate::process::child::ProcessExit;
 use crate::process::info;
 
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct WatchedProcess {
     pid: Pid,
     /// The start time, because the id can be reused.
     started: Option<u64>,
     queue: AsyncFd<OwnedFd>,
 }
 
-impl Process {
+impl WatchedProcess {
     pub(super) fn open(pid: u32) -> io::Result<Self> {
         let started = info::of(pid).map(|facts| facts.started);
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);

@@ -26,14 +26,14 @@ use windows as system;
 #[derive(Debug)]
 pub struct ExitWatch {
     pid: u32,
-    process: system::Process,
+    process: system::WatchedProcess,
 }
 
 impl ExitWatch {
     /// Starts to watch a process. Fails if no process with this id is running. Must be called in a
     /// tokio runtime.
     pub fn open(pid: u32) -> io::Result<Self> {
-        Ok(Self { pid, process: system::Process::open(pid)? })
+        Ok(Self { pid, process: system::WatchedProcess::open(pid)? })
     }
 
     pub fn pid(&self) -> u32 {

@@ -16,7 +16,7 @@ use windows_sys::Win32::System::Threading::{
 use crate::process::child::ProcessExit;
 
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct WatchedProcess {
     /// Dropped first: no callback runs after that.
     _wait: Wait,
     handle: OwnedHandle,
@@ -37,7 +37,7 @@ unsafe impl Send for Wait {}
 // SAFETY: a shared reference gives no access to the pointer.
 unsafe impl Sync for Wait {}
 
-impl Process {
+impl WatchedProcess {
     pub(super) fn open(pid: u32) -> io::Result<Self> {
         let handle = open(pid)?;
         let (exited, ended) = watch::channel(false);

@@ -5,12 +5,12 @@ use crate::preset::Os;
 
 /// The exit status of a process, where the system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitStatus {
     Code(i32),
     Signal(i32),
 }
 
-impl Exit {
+impl ExitStatus {
     pub(super) fn verdict(self, ending: &ExitEvidence<'_>) -> ExitDiagnosis {
         let how = self.short(ending.os);
         let (cause, why) = match self.kind(ending.os) {
@@ -116,13 +116,13 @@ mod tests {
 
     #[test]
     fn an_exit_is_described_in_a_sentence() {
-        let sentence = |exit: Exit| exit.sentence(Os::Linux);
-        assert_eq!(sentence(Exit::Code(1)), "exited with code 1");
-        assert_eq!(sentence(Exit::Signal(6)), "was killed by signal 6 (SIGABRT)");
-        assert_eq!(sentence(Exit::Signal(7)), "was killed by signal 7 (SIGBUS)");
-        assert_eq!(Exit::Signal(7).sentence(Os::MacOs), "was killed by signal 7");
-        assert_eq!(sentence(Exit::Signal(60)), "was killed by signal 60");
-        let access_violation = Exit::Code(0xC000_0005_u32.cast_signed());
+        let sentence = |exit: ExitStatus| exit.sentence(Os::Linux);
+        assert_eq!(sentence(ExitStatus::Code(1)), "exited with code 1");
+        assert_eq!(sentence(ExitStatus::Signal(6)), "was killed by signal 6 (SIGABRT)");
+        assert_eq!(sentence(ExitStatus::Signal(7)), "was killed by signal 7 (SIGBUS)");
+        assert_eq!(ExitStatus::Signal(7).sentence(Os::MacOs), "was killed by signal 7");
+        assert_eq!(sentence(ExitStatus::Signal(60)), "was killed by signal 60");
+        let access_violation = ExitStatus::Code(0xC000_0005_u32.cast_signed());
         assert_eq!(access_violation.sentence(Os::Windows), "exited with code 0xC0000005");
     }
 }

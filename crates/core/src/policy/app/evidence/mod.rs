@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::preset::Os;
 
-pub use exit::{Exit, signal_name};
+pub use exit::{ExitStatus, signal_name};
 pub use linux::{coredump_info, coredumps, journal};
 pub use macos::parse as ips;
 pub use windows::parse as wer;
@@ -69,7 +69,7 @@ pub struct ExitEvidence<'a> {
     /// The names that reports may use for it.
     pub names: &'a [String],
     pub at: SystemTime,
-    pub exit: Option<Exit>,
+    pub exit: Option<ExitStatus>,
     pub reports: &'a [CrashReport],
     /// Whether a crash would have left a report by now.
     pub would_be_reported: bool,

@@ -154,7 +154,7 @@ const NAMES: [&str; 2] = ["os_server", "Pieces OS"];
 
 fn verdict(
     os: Os,
-    exit: Option<Exit>,
+    exit: Option<ExitStatus>,
     reports: &[CrashReport],
     change: impl Fn(&mut ExitEvidence<'_>),
 ) -> ExitDiagnosis {
@@ -176,7 +176,7 @@ fn verdict(
 
 #[test]
 fn a_crash_report_decides() {
-    let verdict = verdict(Os::Linux, Some(Exit::Code(0)), &journal(JOURNAL), |_| {});
+    let verdict = verdict(Os::Linux, Some(ExitStatus::Code(0)), &journal(JOURNAL), |_| {});
     assert_eq!(verdict.cause, ExitCause::Crashed { how: "SIGABRT".into() });
     assert_eq!(verdict.top[0], "Signal: SIGABRT");
 }
@@ -194,15 +194,19 @@ fn a_report_about_another_process_or_another_day_decides_nothing() {
 #[test]
 fn a_crash_a_quit_a_hang_and_an_out_of_memory_kill_are_distinguished() {
     let end = |exit| verdict(Os::Linux, exit, &[], |_| {}).cause;
-    assert_eq!(end(Some(Exit::Signal(6))), ExitCause::Crashed { how: "SIGABRT".into() });
-    assert_eq!(end(Some(Exit::Signal(11))), ExitCause::Crashed { how: "SIGSEGV".into() });
-    assert_eq!(end(Some(Exit::Code(255))), ExitCause::Crashed { how: "exit code 255".into() });
-    assert_eq!(end(Some(Exit::Code(0))), ExitCause::Quit);
-    assert_eq!(end(Some(Exit::Signal(15))), ExitCause::Quit);
-    let hung = verdict(Os::Linux, Some(Exit::Signal(9)), &[], |ending| ending.hung = true);
+    assert_eq!(end(Some(ExitStatus::Signal(6))), ExitCause::Crashed { how: "SIGABRT".into() });
+    assert_eq!(end(Some(ExitStatus::Signal(11))), ExitCause::Crashed { how: "SIGSEGV".into() });
+    assert_eq!(
+        end(Some(ExitStatus::Code(255))),
+        ExitCause::Crashed { how: "exit code 255".into() }
+    );
+    assert_eq!(end(Some(ExitStatus::Code(0))), ExitCause::Quit);
+    assert_eq!(end(Some(ExitStatus::Signal(15))), ExitCause::Quit);
+    let hung = verdict(Os::Linux, Some(ExitStatus::Signal(9)), &[], |ending| ending.hung = true);
     assert_eq!(hung.cause, ExitCause::Hung);
-    let memory =
-        verdict(Os::Linux, Some(Exit::Signal(9)), &journal(JOURNAL), |ending| ending.pid = 900);
+    let memory = verdict(Os::Linux, Some(ExitStatus::Signal(9)), &journal(JOURNAL), |ending| {
+        ending.pid = 900
+    });
     assert_eq!(memory.cause, ExitCause::OutOfMemory);
 }
 
@@ -211,8 +215,14 @@ fn inconclusive_evidence_means_an_unknown_cause() {
     let nothing = verdict(Os::Linux, None, &[], |_| {});
     assert_eq!(nothing.cause, ExitCause::Unknown);
     assert_eq!(nothing.evidence.len(), 1);
-    assert_eq!(verdict(Os::Linux, Some(Exit::Signal(9)), &[], |_| {}).cause, ExitCause::Unknown);
-    assert_eq!(verdict(Os::Windows, Some(Exit::Code(1)), &[], |_| {}).cause, ExitCause::Unknown);
+    assert_eq!(
+        verdict(Os::Linux, Some(ExitStatus::Signal(9)), &[], |_| {}).cause,
+        ExitCause::Unknown
+    );
+    assert_eq!(
+        verdict(Os::Windows, Some(ExitStatus::Code(1)), &[], |_| {}).cause,
+        ExitCause::Unknown
+    );
     let quiet = verdict(Os::MacOs, None, &[], |ending| ending.would_be_reported = true);
     assert_eq!(
         quiet.cause,
@@ -225,8 +235,9 @@ fn inconclusive_evidence_means_an_unknown_cause() {
 
 #[test]
 fn windows_reports_a_crash_in_the_exit_code() {
-    let end =
-        |code: u32| verdict(Os::Windows, Some(Exit::Code(code.cast_signed())), &[], |_| {}).cause;
+    let end = |code: u32| {
+        verdict(Os::Windows, Some(ExitStatus::Code(code.cast_signed())), &[], |_| {}).cause
+    };
     assert_eq!(end(0xC000_0005), ExitCause::Crashed { how: "exception 0xC0000005".into() });
     assert_eq!(end(0xC000_013A), ExitCause::Quit);
 }
@@ -246,7 +257,7 @@ proptest! {
         code in any::<i32>(), signal in 1_i32..40, status in 0_u8..3,
         asked in any::<bool>(), hung in any::<bool>(), would in any::<bool>(),
     ) {
-        let exit = match status { 0 => None, 1 => Some(Exit::Code(code)), _ => Some(Exit::Signal(signal)) };
+        let exit = match status { 0 => None, 1 => Some(ExitStatus::Code(code)), _ => Some(ExitStatus::Signal(signal)) };
         for os in [Os::MacOs, Os::Linux, Os::Windows] {
             let verdict = verdict(os, exit, &[], |ending| {
                 (ending.asked, ending.hung, ending.would_be_reported) = (asked, hung, would);

@@ -21,25 +21,25 @@ pub struct RestartMachine {
     launch_methods: usize,
     limits: RestartDeadlines,
     began: Instant,
-    next: VecDeque<Step>,
-    phase: Phase,
+    next: VecDeque<RestartStep>,
+    phase: RestartPhase,
     /// The user was told that the old process still responds.
     reported_old_run: bool,
 }
 
 /// A way to make the old run end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum RestartStep {
     SelfRestart,
     Quit,
     End,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum RestartPhase {
     Draining { until: Instant },
     SelfRestart { until: Instant },
-    Ending { step: Step, stop_mode: StopMode, until: Instant },
+    Ending { step: RestartStep, stop_mode: StopMode, until: Instant },
     Launching { way: usize, until: Instant },
     Answering { until: Instant },
     Over,
@@ -62,13 +62,13 @@ impl RestartMachine {
             limits,
             began: now,
             next: steps(&subject),
-            phase: Phase::Over,
+            phase: RestartPhase::Over,
             reported_old_run: false,
         };
         let mut actions = Vec::new();
         // Calls to an app that does not respond would never finish.
         if subject.calls > 0 && subject.up && subject.answers {
-            restart.phase = Phase::Draining { until: now + limits.drain };
+            restart.phase = RestartPhase::Draining { until: now + limits.drain };
             actions.push(RestartAction::Progress(text::draining(subject.calls)));
             actions.push(RestartAction::Drain);
         } else {
@@ -82,7 +82,7 @@ impl RestartMachine {
         let mut actions = Vec::new();
         match event {
             RestartEvent::Drained => {
-                if let Phase::Draining { .. } = self.phase {
+                if let RestartPhase::Draining { .. } = self.phase {
                     self.advance(now, &mut actions);
                 }
             }
@@ -104,12 +104,12 @@ impl RestartMachine {
     /// When to send the next [`RestartEvent::Tick`]; `None` when the restart is over.
     pub fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Draining { until }
-            | Phase::SelfRestart { until }
-            | Phase::Ending { until, .. }
-            | Phase::Launching { until, .. }
-            | Phase::Answering { until } => Some(until),
-            Phase::Over => None,
+            RestartPhase::Draining { until }
+            | RestartPhase::SelfRestart { until }
+            | RestartPhase::Ending { until, .. }
+            | RestartPhase::Launching { until, .. }
+            | RestartPhase::Answering { until } => Some(until),
+            RestartPhase::Over => None,
         }
     }
 
@@ -119,7 +119,7 @@ impl RestartMachine {
     }
 
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
+        matches!(self.phase, RestartPhase::Over)
     }
 
     /// Takes the next step: ends the old run, or launches the app if there is none.
@@ -129,32 +129,32 @@ impl RestartMachine {
         }
         let Some(step) = self.next.pop_front() else {
             let stage = match &self.phase {
-                Phase::SelfRestart { .. } => RestartStage::SelfRestart,
-                Phase::Ending { step: Step::Quit, .. } => RestartStage::Quit,
-                Phase::Draining { .. }
-                | Phase::Ending { .. }
-                | Phase::Launching { .. }
-                | Phase::Answering { .. }
-                | Phase::Over => RestartStage::End,
+                RestartPhase::SelfRestart { .. } => RestartStage::SelfRestart,
+                RestartPhase::Ending { step: RestartStep::Quit, .. } => RestartStage::Quit,
+                RestartPhase::Draining { .. }
+                | RestartPhase::Ending { .. }
+                | RestartPhase::Launching { .. }
+                | RestartPhase::Answering { .. }
+                | RestartPhase::Over => RestartStage::End,
             };
             return self.fail(stage, None, actions);
         };
         let limits = self.limits;
         match step {
-            Step::SelfRestart => {
-                self.phase = Phase::SelfRestart { until: now + limits.self_restart };
+            RestartStep::SelfRestart => {
+                self.phase = RestartPhase::SelfRestart { until: now + limits.self_restart };
                 actions.push(RestartAction::Progress(text::self_restart(&self.title)));
                 actions.push(RestartAction::AskToRestart);
             }
-            Step::Quit => {
+            RestartStep::Quit => {
                 let stop_mode = StopMode::Graceful;
-                self.phase = Phase::Ending { step, stop_mode, until: now + limits.quit };
+                self.phase = RestartPhase::Ending { step, stop_mode, until: now + limits.quit };
                 actions.push(RestartAction::Progress(text::quit(&self.title)));
                 actions.push(RestartAction::AskToQuit);
             }
-            Step::End => {
+            RestartStep::End => {
                 let stop_mode = StopMode::Graceful;
-                self.phase = Phase::Ending { step, stop_mode, until: now + limits.stop };
+                self.phase = RestartPhase::Ending { step, stop_mode, until: now + limits.stop };
                 actions.push(RestartAction::Progress(text::stop(&self.title)));
                 actions.push(RestartAction::End(stop_mode));
             }
@@ -164,55 +164,60 @@ impl RestartMachine {
     /// The deadline of the phase has passed.
     fn timed_out(&mut self, now: Instant, actions: &mut Vec<RestartAction>) {
         match self.phase {
-            Phase::Draining { .. } => {
+            RestartPhase::Draining { .. } => {
                 actions.push(RestartAction::Progress(text::not_drained()));
                 self.advance(now, actions);
             }
-            Phase::SelfRestart { .. } if !self.gone => {
+            RestartPhase::SelfRestart { .. } if !self.gone => {
                 actions.push(RestartAction::Progress(text::self_restart_failed(&self.title, None)));
                 self.advance(now, actions);
             }
-            Phase::SelfRestart { .. } => self.launch(0, now, actions),
-            Phase::Ending { step: Step::End, stop_mode: StopMode::Graceful, .. } => {
-                let (step, stop_mode) = (Step::End, StopMode::Forced);
-                self.phase = Phase::Ending { step, stop_mode, until: now + self.limits.kill };
+            RestartPhase::SelfRestart { .. } => self.launch(0, now, actions),
+            RestartPhase::Ending {
+                step: RestartStep::End, stop_mode: StopMode::Graceful, ..
+            } => {
+                let (step, stop_mode) = (RestartStep::End, StopMode::Forced);
+                self.phase =
+                    RestartPhase::Ending { step, stop_mode, until: now + self.limits.kill };
                 actions.push(RestartAction::Progress(text::kill(&self.title)));
                 actions.push(RestartAction::End(stop_mode));
             }
-            Phase::Ending { .. } => self.advance(now, actions),
-            Phase::Launching { .. } => self.fail(RestartStage::Launch, None, actions),
-            Phase::Answering { .. } => self.fail(RestartStage::Answer, None, actions),
-            Phase::Over => {}
+            RestartPhase::Ending { .. } => self.advance(now, actions),
+            RestartPhase::Launching { .. } => self.fail(RestartStage::Launch, None, actions),
+            RestartPhase::Answering { .. } => self.fail(RestartStage::Answer, None, actions),
+            RestartPhase::Over => {}
         }
     }
 
     fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<RestartAction>) {
         match self.phase {
-            Phase::SelfRestart { .. } if !self.gone => {
+            RestartPhase::SelfRestart { .. } if !self.gone => {
                 actions.push(RestartAction::Progress(text::self_restart_failed(
                     &self.title,
                     Some(why),
                 )));
                 self.advance(now, actions);
             }
-            Phase::Ending { step: Step::Quit, .. } if !self.gone => {
+            RestartPhase::Ending { step: RestartStep::Quit, .. } if !self.gone => {
                 actions.push(RestartAction::Progress(text::quit_failed(&self.title, why)));
                 self.advance(now, actions);
             }
             // The process could not be asked to stop, so it is killed.
-            Phase::Ending { step: Step::End, stop_mode: StopMode::Graceful, .. } => {
+            RestartPhase::Ending {
+                step: RestartStep::End, stop_mode: StopMode::Graceful, ..
+            } => {
                 self.timed_out(now, actions);
             }
-            Phase::Launching { way, .. } if way + 1 < self.launch_methods => {
+            RestartPhase::Launching { way, .. } if way + 1 < self.launch_methods => {
                 self.launch(way + 1, now, actions);
             }
-            Phase::Launching { .. } => self.fail(RestartStage::Launch, Some(why), actions),
-            Phase::Ending { .. } => self.fail(RestartStage::End, Some(why), actions),
+            RestartPhase::Launching { .. } => self.fail(RestartStage::Launch, Some(why), actions),
+            RestartPhase::Ending { .. } => self.fail(RestartStage::End, Some(why), actions),
             // After the exit, a failed request means only that the connection broke.
-            Phase::SelfRestart { .. }
-            | Phase::Draining { .. }
-            | Phase::Answering { .. }
-            | Phase::Over => {}
+            RestartPhase::SelfRestart { .. }
+            | RestartPhase::Draining { .. }
+            | RestartPhase::Answering { .. }
+            | RestartPhase::Over => {}
         }
     }
 
@@ -222,16 +227,18 @@ impl RestartMachine {
         }
         self.gone = true;
         match self.phase {
-            Phase::SelfRestart { until } => {
+            RestartPhase::SelfRestart { until } => {
                 let until = until.min(now + self.limits.reappear);
-                self.phase = Phase::SelfRestart { until };
+                self.phase = RestartPhase::SelfRestart { until };
                 actions.push(RestartAction::Progress(text::exited(&self.title)));
             }
-            Phase::Draining { .. } | Phase::Ending { .. } => {
+            RestartPhase::Draining { .. } | RestartPhase::Ending { .. } => {
                 actions.push(RestartAction::Progress(text::exited(&self.title)));
                 self.launch(0, now, actions);
             }
-            Phase::Launching { .. } | Phase::Answering { .. } | Phase::Over => {}
+            RestartPhase::Launching { .. }
+            | RestartPhase::Answering { .. }
+            | RestartPhase::Over => {}
         }
     }
 
@@ -242,14 +249,14 @@ impl RestartMachine {
         }
         match self.phase {
             // It came back, or somebody else started it: there is nothing left to launch.
-            Phase::SelfRestart { .. } | Phase::Launching { .. } => {
-                self.phase = Phase::Answering { until: now + self.limits.handshake };
+            RestartPhase::SelfRestart { .. } | RestartPhase::Launching { .. } => {
+                self.phase = RestartPhase::Answering { until: now + self.limits.handshake };
                 actions.push(RestartAction::Progress(text::running(&self.title)));
             }
-            Phase::Ending { .. }
-            | Phase::Draining { .. }
-            | Phase::Answering { .. }
-            | Phase::Over => {}
+            RestartPhase::Ending { .. }
+            | RestartPhase::Draining { .. }
+            | RestartPhase::Answering { .. }
+            | RestartPhase::Over => {}
         }
     }
 
@@ -264,10 +271,10 @@ impl RestartMachine {
         }
         if self.proves(run) {
             let took = now.saturating_duration_since(self.began);
-            self.phase = Phase::Over;
+            self.phase = RestartPhase::Over;
             actions.push(RestartAction::Progress(text::restarted(&self.title, took)));
             actions.push(RestartAction::Finish(RestartOutcome::Restarted { run, took }));
-        } else if !self.reported_old_run && !matches!(self.phase, Phase::Draining { .. }) {
+        } else if !self.reported_old_run && !matches!(self.phase, RestartPhase::Draining { .. }) {
             self.reported_old_run = true;
             actions.push(RestartAction::Progress(text::still_the_old_run(&self.title)));
         }
@@ -285,7 +292,7 @@ impl RestartMachine {
         if self.launch_methods == 0 {
             return self.fail(RestartStage::Launch, None, actions);
         }
-        self.phase = Phase::Launching { way, until: now + self.limits.launch };
+        self.phase = RestartPhase::Launching { way, until: now + self.limits.launch };
         if way == 0 {
             actions.push(RestartAction::Progress(text::launch(&self.title)));
         }
@@ -294,29 +301,29 @@ impl RestartMachine {
 
     fn fail(&mut self, at: RestartStage, why: Option<&str>, actions: &mut Vec<RestartAction>) {
         let failure = text::failed(&self.title, at, why, self.unsaved_work, self.launch_methods);
-        self.phase = Phase::Over;
+        self.phase = RestartPhase::Over;
         actions.push(RestartAction::Progress(failure.what.clone()));
         actions.push(RestartAction::Finish(RestartOutcome::Failed { at, failure }));
     }
 }
 
 /// The steps that are possible, in order.
-fn steps(subject: &RestartTarget<'_>) -> VecDeque<Step> {
+fn steps(subject: &RestartTarget<'_>) -> VecDeque<RestartStep> {
     let preset = subject.preset;
     let mut steps = VecDeque::new();
     if !subject.up {
         return steps;
     }
     if preset.restart.is_some() && subject.answers {
-        steps.push_back(Step::SelfRestart);
+        steps.push_back(RestartStep::SelfRestart);
     }
     // An app that Evermoor cannot launch is not stopped either.
     if subject.launch_methods > 0 {
         if subject.answers || preset.quit.is_none() {
-            steps.push_back(Step::Quit);
+            steps.push_back(RestartStep::Quit);
         }
         if !preset.unsaved_work {
-            steps.push_back(Step::End);
+            steps.push_back(RestartStep::End);
         }
     }
     steps

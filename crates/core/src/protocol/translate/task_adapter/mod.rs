@@ -30,7 +30,7 @@ pub enum TaskStep {
 /// A task request in progress.
 #[derive(Clone, Debug)]
 pub struct TaskAdapter {
-    kind: Kind,
+    kind: TaskRequestKind,
     /// The id of the task; empty until the task exists.
     id: Raw,
     /// The keys of the input that the editor has already given.
@@ -38,7 +38,7 @@ pub struct TaskAdapter {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum TaskRequestKind {
     /// For an editor of 2025-11-25.
     CreateForOlder,
     GetForOlder,
@@ -73,19 +73,24 @@ impl TaskAdapter {
         let (kind, id, params, asked) = match (editor.is_stateless(), upstream.is_stateless()) {
             (false, true) => match called {
                 method::TOOLS_CALL if makes_tasks => {
-                    (Kind::CreateForOlder, empty(), params.without(&["task"]), called)
+                    (TaskRequestKind::CreateForOlder, empty(), params.without(&["task"]), called)
                 }
-                method::TASKS_GET => (Kind::GetForOlder, id()?, params, called),
-                method::TASKS_RESULT => (Kind::ResultForOlder, id()?, params, method::TASKS_GET),
-                method::TASKS_CANCEL => (Kind::CancelForOlder, id()?, params, called),
+                method::TASKS_GET => (TaskRequestKind::GetForOlder, id()?, params, called),
+                method::TASKS_RESULT => {
+                    (TaskRequestKind::ResultForOlder, id()?, params, method::TASKS_GET)
+                }
+                method::TASKS_CANCEL => (TaskRequestKind::CancelForOlder, id()?, params, called),
                 _ => return None,
             },
             (true, false) => match called {
-                method::TOOLS_CALL if makes_tasks => {
-                    (Kind::CreateForNewer, empty(), params.with("task", &empty()), called)
-                }
-                method::TASKS_GET => (Kind::GetForNewer, id()?, params, called),
-                method::TASKS_CANCEL => (Kind::CancelForNewer, id()?, params, called),
+                method::TOOLS_CALL if makes_tasks => (
+                    TaskRequestKind::CreateForNewer,
+                    empty(),
+                    params.with("task", &empty()),
+                    called,
+                ),
+                method::TASKS_GET => (TaskRequestKind::GetForNewer, id()?, params, called),
+                method::TASKS_CANCEL => (TaskRequestKind::CancelForNewer, id()?, params, called),
                 _ => return None,
             },
             (false, false) | (true, true) => return None,
@@ -97,41 +102,43 @@ impl TaskAdapter {
     /// The step after the upstream's response to the last request.
     pub fn next(&mut self, outcome: Outcome) -> TaskStep {
         let result = match (&self.kind, outcome) {
-            (Kind::ResultForNewer(task), outcome) => return TaskStep::Done(ended(task, outcome)),
+            (TaskRequestKind::ResultForNewer(task), outcome) => {
+                return TaskStep::Done(ended(task, outcome));
+            }
             (_, Outcome::Error(error)) => return TaskStep::Done(Outcome::Error(error)),
             (_, Outcome::Result(result)) => result,
         };
         match &self.kind {
-            Kind::CreateForOlder => match result.text_member("resultType").as_deref() {
+            TaskRequestKind::CreateForOlder => match result.text_member("resultType").as_deref() {
                 Some("task") => done(empty().with("task", &older(&result))),
                 Some(_) | None => TaskStep::Finished(without_newer_members(&result)),
             },
-            Kind::GetForOlder => done(older(&result)),
-            Kind::ResultForOlder => self.outcome(&result),
-            Kind::CancelForOlder => {
-                self.kind = Kind::GetForOlder;
+            TaskRequestKind::GetForOlder => done(older(&result)),
+            TaskRequestKind::ResultForOlder => self.outcome(&result),
+            TaskRequestKind::CancelForOlder => {
+                self.kind = TaskRequestKind::GetForOlder;
                 TaskStep::Ask(Duration::ZERO, self.request(method::TASKS_GET))
             }
-            Kind::CreateForNewer => match result.member("task") {
+            TaskRequestKind::CreateForNewer => match result.member("task") {
                 Some(task) => done(newer(&task).with("resultType", &Raw::of("task"))),
                 None => done(result),
             },
-            Kind::GetForNewer => match status(&result).as_str() {
+            TaskRequestKind::GetForNewer => match status(&result).as_str() {
                 "completed" | "failed" | "input_required" => {
-                    self.kind = Kind::ResultForNewer(newer(&result));
+                    self.kind = TaskRequestKind::ResultForNewer(newer(&result));
                     TaskStep::Ask(Duration::ZERO, self.request(method::TASKS_RESULT))
                 }
                 _ => done(newer(&result)),
             },
-            Kind::CancelForNewer => done(empty()),
-            Kind::ResultForNewer(_) => done(result),
+            TaskRequestKind::CancelForNewer => done(empty()),
+            TaskRequestKind::ResultForNewer(_) => done(result),
         }
     }
 
     /// The status of a task that needs input, if this request can report it. `needed` is an object of
     /// requests by key.
     pub fn waiting(&self, needed: &Raw) -> Option<Raw> {
-        let Kind::ResultForNewer(task) = &self.kind else { return None };
+        let TaskRequestKind::ResultForNewer(task) = &self.kind else { return None };
         let status = task.with("status", &Raw::of("input_required"));
         Some(status.with("inputRequests", needed))
     }

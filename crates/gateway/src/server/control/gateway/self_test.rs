@@ -50,7 +50,7 @@ pub(crate) async fn welcomed(State(control): State<Arc<ControlApi>>) -> Response
 
 /// Initializes a session, lists and counts the tools, and ends the session.
 async fn list_tools(control: &ControlApi) -> Result<u32, String> {
-    let mut editor = Editor {
+    let mut editor = TestEditor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
         url: format!("{}/mcp", control.here.origin),
         token: control.editors.local_token().ok_or("there is no token for it")?,
@@ -68,14 +68,14 @@ async fn list_tools(control: &ControlApi) -> Result<u32, String> {
 }
 
 /// A client like any editor.
-struct Editor {
+struct TestEditor {
     client: reqwest::Client,
     url: String,
     token: String,
     session: Option<HeaderValue>,
 }
 
-impl Editor {
+impl TestEditor {
     async fn ask(&mut self, id: u64, called: &str, params: Option<Raw>) -> Result<Raw, String> {
         let request = Request::new(Id::number(id), called, params);
         let answer = self.send(request.to_bytes()).await?;

@@ -137,7 +137,7 @@ mod tests {
 
     /// What a server does with `server/discover` or `initialize`.
     #[derive(Clone, Copy)]
-    enum Answer {
+    enum ServerReply {
         Success,
         Error,
         /// First an error that lists this version, then success.
@@ -150,8 +150,8 @@ mod tests {
         mut received: mpsc::Receiver<Outgoing>,
         inbox: Inbox,
         starts_after: Duration,
-        discover: Answer,
-        initialize: Answer,
+        discover: ServerReply,
+        initialize: ServerReply,
     ) {
         sleep(starts_after).await;
         let mut failed_once = false;
@@ -168,7 +168,9 @@ mod tests {
                 ),
             };
             match answer {
-                Answer::ErrorThenSuccess(listed) if !std::mem::replace(&mut failed_once, true) => {
+                ServerReply::ErrorThenSuccess(listed)
+                    if !std::mem::replace(&mut failed_once, true) =>
+                {
                     let data = serde_json::json!({ "supported": [listed] });
                     let error =
                         serde_json::json!({ "code": -32022, "message": "no", "data": data });
@@ -176,18 +178,18 @@ mod tests {
                     let id = Some(request.id);
                     inbox.deliver(Message::Response(Response { id, outcome }), None);
                 }
-                Answer::Success | Answer::ErrorThenSuccess(_) => inbox.deliver(
+                ServerReply::Success | ServerReply::ErrorThenSuccess(_) => inbox.deliver(
                     Message::Response(Response::result(request.id, Raw::of(&result))),
                     None,
                 ),
-                Answer::Error => {
+                ServerReply::Error => {
                     inbox.deliver(
                         Message::Response(Response::error(Some(request.id), -32601, "no")),
                         None,
                     );
                 }
-                Answer::Never => {}
-                Answer::Exit => return inbox.close(silent(LIMIT)),
+                ServerReply::Never => {}
+                ServerReply::Exit => return inbox.close(silent(LIMIT)),
             }
         }
     }
@@ -195,8 +197,8 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn found(
         starts_after: u64,
-        discover: Answer,
-        initialize: Answer,
+        discover: ServerReply,
+        initialize: ServerReply,
     ) -> Result<Transport, Code> {
         let (mut duplex, inbox, received, _incoming) = duplex::channel();
         let starts_after = Duration::from_secs(starts_after);
@@ -209,7 +211,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_version_is_found_whatever_a_server_does_with_discover() {
-        use Answer::{Error, Exit, Never, Success};
+        use ServerReply::{Error, Exit, Never, Success};
         assert_eq!(found(0, Success, Error).await, Ok(Transport::Stateless));
         assert_eq!(found(0, Error, Success).await, Ok(Transport::Session));
         assert_eq!(found(0, Never, Success).await, Ok(Transport::Session));
@@ -220,7 +222,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_rejects_a_version_is_asked_again_if_it_lists_it() {
-        use Answer::{Error, ErrorThenSuccess, Success};
+        use ServerReply::{Error, ErrorThenSuccess, Success};
         assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Error).await, Ok(Transport::Stateless));
         assert_eq!(
             found(0, ErrorThenSuccess("2026-07-28"), Success).await,
@@ -231,7 +233,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_program_that_starts_slowly_is_not_taken_for_an_older_version() {
-        use Answer::{Error, Success};
+        use ServerReply::{Error, Success};
         assert_eq!(found(30, Success, Error).await, Ok(Transport::Stateless));
         assert_eq!(found(30, Error, Success).await, Ok(Transport::Session));
         assert_eq!(found(90, Error, Success).await, Err(Code::Timeout));

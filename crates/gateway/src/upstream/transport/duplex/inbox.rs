@@ -15,18 +15,18 @@ use evermoor_core::protocol::mcp::{meta, method};
 use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
-use super::super::connection::{Incoming, ReplyPart};
-use super::{Calls, Outgoing, SendReceipt};
+use super::super::connection::{ConnectionEvent, ReplyPart};
+use super::{Outgoing, PendingCalls, SendReceipt};
 use crate::system::budget::SharedCharge;
 use crate::upstream::server_requests::ServerRequests;
 
 /// The transport's side of a channel.
 #[derive(Clone)]
 pub(crate) struct Inbox {
-    pub(super) calls: Calls,
-    pub(super) incoming: mpsc::Sender<Incoming>,
+    pub(super) calls: PendingCalls,
+    pub(super) incoming: mpsc::Sender<ConnectionEvent>,
     /// A reserved slot for `Closed`, so that a full buffer cannot lose it.
-    pub(super) closed_slot: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
+    pub(super) closed_slot: Arc<Mutex<Option<mpsc::OwnedPermit<ConnectionEvent>>>>,
     pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) closed: CancellationToken,
     pub(super) requests: ServerRequests,
@@ -54,7 +54,7 @@ impl Inbox {
             Message::Notification(notification) => {
                 self.requests.forward_log(&notification);
                 let notification = without_subscription_id(notification);
-                if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
+                if self.incoming.try_send(ConnectionEvent::Notification(notification)).is_err() {
                     tracing::debug!("a notification was dropped: the buffer is full");
                 }
             }
@@ -67,7 +67,7 @@ impl Inbox {
         self.closed.cancel();
         self.calls.lock().clear();
         if let Some(slot) = self.closed_slot.lock().take() {
-            slot.send(Incoming::Closed(failure));
+            slot.send(ConnectionEvent::Closed(failure));
         }
     }
 

@@ -33,7 +33,7 @@ use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::connection::{CallError, CallReply, Incoming, ReplyPart, ReplyStream};
+use super::connection::{CallError, CallReply, ConnectionEvent, ReplyPart, ReplyStream};
 use super::outbound::OutboundCall;
 use crate::system::budget::AnswerCharge;
 use crate::upstream::server_requests::ServerRequests;
@@ -44,7 +44,7 @@ pub(crate) use outgoing::{Outgoing, SendError, SendReceipt};
 /// A channel with messages both ways.
 pub(crate) struct Duplex {
     outgoing: mpsc::Sender<Outgoing>,
-    calls: Calls,
+    calls: PendingCalls,
     ids: AtomicU64,
     closed: CancellationToken,
     /// The protocol version that the upstream speaks; the latest with sessions before the handshake.
@@ -58,7 +58,7 @@ pub(crate) struct Duplex {
     process: Option<u32>,
 }
 
-type Calls = Arc<Mutex<BTreeMap<u64, PendingCall>>>;
+type PendingCalls = Arc<Mutex<BTreeMap<u64, PendingCall>>>;
 
 /// A call in flight.
 struct PendingCall {
@@ -86,10 +86,11 @@ const BUFFER: usize = 64;
 
 /// A new channel: the side for callers, the side for the transport, the messages to send, and the
 /// messages that belong to no call.
-pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Receiver<Incoming>) {
+pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Receiver<ConnectionEvent>)
+{
     let (outgoing, to_send) = mpsc::channel(BUFFER);
     let (incoming, received) = mpsc::channel(BUFFER);
-    let calls = Calls::default();
+    let calls = PendingCalls::default();
     let (closed, requests) = (CancellationToken::new(), ServerRequests::default());
     let closed_slot = Arc::new(Mutex::new(incoming.clone().try_reserve_owned().ok()));
     let inbox = Inbox {
@@ -263,7 +264,7 @@ impl Drop for Duplex {
 /// An entry in the table of calls in flight. Dropping it cancels the call at the upstream.
 struct InFlightGuard {
     number: u64,
-    calls: Calls,
+    calls: PendingCalls,
     outgoing: mpsc::Sender<Outgoing>,
 }
 
@@ -370,7 +371,7 @@ mod tests {
         inbox.close(gone("second"));
         let mut ends = Vec::new();
         while let Ok(message) = incoming.try_recv() {
-            if let Incoming::Closed(failure) = message {
+            if let ConnectionEvent::Closed(failure) = message {
                 ends.push(failure);
             }
         }

@@ -46,7 +46,7 @@ use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_platform::clock;
 use evermoor_platform::process::info;
 
-use super::connection::{CallError, CallReply, Connected, Connection, Incoming, excerpt};
+use super::connection::{CallError, CallReply, Connected, Connection, ConnectionEvent, excerpt};
 use super::outbound::OutboundCall;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
@@ -59,7 +59,7 @@ use target::{HttpTarget, SessionMode};
 pub(crate) struct HttpConnection {
     target: Arc<HttpTarget>,
     tasks: TaskTracker,
-    incoming: mpsc::Sender<Incoming>,
+    incoming: mpsc::Sender<ConnectionEvent>,
     alive: CancellationToken,
     _alive: DropGuard,
 }
@@ -217,7 +217,7 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
         let (url, incoming) = (target.url.clone(), send.clone());
         let watching = async move {
             liveness_socket::until_closed(&url).await;
-            let _ = incoming.send(Incoming::Closed(status::gone(&url))).await;
+            let _ = incoming.send(ConnectionEvent::Closed(status::gone(&url))).await;
         };
         tasks.spawn(alive.clone().run_until_cancelled_owned(watching));
     }

@@ -17,7 +17,7 @@ use evermoor_core::protocol::version::ProtocolVersion;
 use super::super::connection::{
     CallError, CallReply, LARGEST_REPLY, ReplyPart, ReplyStream, excerpt,
 };
-use super::client::{HttpAnswer, HttpError};
+use super::client::{HttpAnswer, HttpCallError};
 use super::reply_events::{ReplyEvent, ReplyEvents};
 use super::status;
 use super::target::HttpTarget;
@@ -233,7 +233,7 @@ async fn read_body(
     mut answer: HttpAnswer,
     limit: usize,
     mut intake: Option<&mut Intake>,
-) -> Result<BoundedBody, HttpError> {
+) -> Result<BoundedBody, HttpCallError> {
     let Some(first) = answer.chunk().await? else { return Ok(BoundedBody::Whole(Bytes::new())) };
     let mut next = answer.chunk().await?;
     if let Some(intake) = &mut intake

@@ -19,7 +19,7 @@ use evermoor_core::protocol::envelope::{Message, Request};
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 
-use super::super::connection::{Incoming, LARGEST_REPLY};
+use super::super::connection::{ConnectionEvent, LARGEST_REPLY};
 use super::client::HttpAnswer;
 use super::target::HttpTarget;
 use super::{reply, status};
@@ -38,7 +38,7 @@ const PING_LIMIT: Duration = Duration::from_secs(5);
 /// Reads the stream until the server does not offer it or is gone.
 pub(super) async fn listen(
     target: Arc<HttpTarget>,
-    incoming: mpsc::Sender<Incoming>,
+    incoming: mpsc::Sender<ConnectionEvent>,
     tasks: TaskTracker,
 ) {
     let (mut last_event, mut early_ends) = (None, 0);
@@ -67,7 +67,7 @@ pub(super) async fn listen(
             }
         }
         if let Some(failure) = lost(&target).await {
-            let _ = incoming.send(Incoming::Closed(failure)).await;
+            let _ = incoming.send(ConnectionEvent::Closed(failure)).await;
             return;
         }
         // The session lives. If the server cannot resume the stream, it may offer a new one.
@@ -103,7 +103,7 @@ async fn lost(target: &HttpTarget) -> Option<Failure> {
 async fn read(
     mut answer: HttpAnswer,
     target: &Arc<HttpTarget>,
-    incoming: &mpsc::Sender<Incoming>,
+    incoming: &mpsc::Sender<ConnectionEvent>,
     last_event: &mut Option<String>,
     tasks: &TaskTracker,
 ) -> Duration {
@@ -125,7 +125,7 @@ async fn read(
                         && target.requests.cancel(&notification) => {}
                 Ok(Message::Notification(notification)) => {
                     target.requests.forward_log(&notification);
-                    let _ = incoming.send(Incoming::Notification(notification)).await;
+                    let _ = incoming.send(ConnectionEvent::Notification(notification)).await;
                 }
                 Ok(Message::Request(request)) => reply::dispatch(target, request, None, tasks),
                 // Answers come on the stream of their POST; one that comes here has no call.
@@ -142,7 +142,7 @@ async fn read(
 mod tests {
     use super::super::{HttpClients, HttpConnection};
     use super::*;
-    use crate::config::secrets::Found;
+    use crate::config::secrets::FoundSecrets;
     use crate::upstream::transport::connection::Connected;
     use axum::Router;
     use axum::extract::State;
@@ -210,7 +210,7 @@ mod tests {
             Router::new().route("/mcp", post(answer).get(stream)).with_state(Arc::clone(server));
         tasks.spawn(async move { axum::serve(listener, app).await });
         let url = Url::parse(&url).unwrap();
-        let (options, found) = (HttpOptions::default(), Found::default());
+        let (options, found) = (HttpOptions::default(), FoundSecrets::default());
         let clients =
             HttpClients::new(&url, true, &options, &found, &Arc::default(), tasks).await.unwrap();
         HttpConnection::initialize(clients, url, tasks).await.unwrap()
@@ -222,7 +222,7 @@ mod tests {
         let mut connected = connect(&server, &tasks).await;
         for number in [1, 2, 4, 5] {
             match connected.incoming.recv().await {
-                Some(Incoming::Notification(notification)) => {
+                Some(ConnectionEvent::Notification(notification)) => {
                     assert_eq!(notification.method, format!("n/{number}"));
                 }
                 other => panic!("{other:?}"),
@@ -243,8 +243,8 @@ mod tests {
         *server.forgot_session.lock() = true;
         loop {
             match connected.incoming.recv().await {
-                Some(Incoming::Notification(_)) => {}
-                Some(Incoming::Closed(failure)) => {
+                Some(ConnectionEvent::Notification(_)) => {}
+                Some(ConnectionEvent::Closed(failure)) => {
                     assert_eq!(failure.code, evermoor_core::failure::Code::SessionLost);
                     return;
                 }

@@ -12,12 +12,12 @@ use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::failure::{Code, Failure};
 
 use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
-use super::client::{HttpAnswer, HttpError};
+use super::client::{HttpAnswer, HttpCallError};
 use super::reply::body_or_nothing;
 use crate::system::budget::NoRoom;
 
 /// What is known of a call whose answer did not arrive.
-pub(super) fn lost(error: &HttpError) -> CallError {
+pub(super) fn lost(error: &HttpCallError) -> CallError {
     let why = if error.is_timeout() {
         Unknown::Timeout
     } else if error.is_cut_short() {
@@ -29,7 +29,7 @@ pub(super) fn lost(error: &HttpError) -> CallError {
 }
 
 /// The code and the sentence for an error of a request to `at`.
-fn explain(error: &HttpError, at: &str) -> (Code, String) {
+fn explain(error: &HttpCallError, at: &str) -> (Code, String) {
     let why = error.innermost();
     let lower = why.to_lowercase();
     if let Some(tunnel) = error.tunnel() {
@@ -103,8 +103,8 @@ pub(crate) fn host_and_port(url: &Url) -> String {
     format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
-pub(crate) fn failure(url: &Url, error: &HttpError) -> Failure {
-    if let HttpError::NoToken(failure) = error {
+pub(crate) fn failure(url: &Url, error: &HttpCallError) -> Failure {
+    if let HttpCallError::NoToken(failure) = error {
         return failure.clone();
     }
     let (code, what) = explain(error, &host_and_port(url));

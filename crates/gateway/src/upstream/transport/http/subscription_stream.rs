@@ -15,7 +15,7 @@ use evermoor_core::protocol::envelope::{Message, Notification, Outcome, Request}
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
-use super::super::connection::Incoming;
+use super::super::connection::ConnectionEvent;
 use super::super::outbound::OutboundCall;
 use super::reply_events::ReplyEvents;
 use super::target::HttpTarget;
@@ -37,7 +37,7 @@ enum OpenResult {
 /// Keeps a stream open as long as the server offers it.
 pub(super) async fn subscribe(
     target: Arc<HttpTarget>,
-    incoming: mpsc::Sender<Incoming>,
+    incoming: mpsc::Sender<ConnectionEvent>,
     mut wanted: watch::Receiver<SubscriptionSet>,
 ) {
     let mut current: Option<Box<ReplyEvents>> = None;
@@ -89,7 +89,7 @@ pub(super) async fn subscribe(
 /// Opens a stream, and waits until the server acknowledges it.
 async fn open(
     target: &Arc<HttpTarget>,
-    incoming: &mpsc::Sender<Incoming>,
+    incoming: &mpsc::Sender<ConnectionEvent>,
     wanted: &SubscriptionSet,
 ) -> OpenResult {
     let request = Request::new(target.next_id(), method::LISTEN, Some(wanted.filter()));
@@ -136,8 +136,10 @@ async fn next(current: &mut Option<Box<ReplyEvents>>) -> Option<Notification> {
     }
 }
 
-async fn forward(incoming: &mpsc::Sender<Incoming>, notification: Option<Notification>) {
+async fn forward(incoming: &mpsc::Sender<ConnectionEvent>, notification: Option<Notification>) {
     if let Some(notification) = notification {
-        let _ = incoming.send(Incoming::Notification(without_subscription_id(notification))).await;
+        let _ = incoming
+            .send(ConnectionEvent::Notification(without_subscription_id(notification)))
+            .await;
     }
 }

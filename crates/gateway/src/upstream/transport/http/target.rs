@@ -16,7 +16,7 @@ use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::super::outbound::OutboundCall;
-use super::client::{HttpAnswer, HttpClients, HttpError, HttpRequest, Place};
+use super::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, Place};
 use crate::system::message_body::MessageBody;
 use crate::upstream::server_requests::{AnswerQueue, ServerRequests};
 
@@ -110,7 +110,7 @@ impl HttpTarget {
     }
 
     /// Posts one message.
-    pub(super) async fn post(&self, message: &Message) -> Result<HttpAnswer, HttpError> {
+    pub(super) async fn post(&self, message: &Message) -> Result<HttpAnswer, HttpCallError> {
         self.post_with(message, &[]).await
     }
 
@@ -119,7 +119,7 @@ impl HttpTarget {
         &self,
         message: &Message,
         repeated: &[(String, String)],
-    ) -> Result<HttpAnswer, HttpError> {
+    ) -> Result<HttpAnswer, HttpCallError> {
         let class = match message {
             Message::Request(request) => RetryClass::of(&request.method),
             Message::Notification(_) | Message::Response(_) => RetryClass::Repeatable,
@@ -141,7 +141,7 @@ impl HttpTarget {
     }
 
     /// Opens the stream for messages that belong to no call, or resumes a stream.
-    pub(super) async fn get(&self, last_event: Option<&str>) -> Result<HttpAnswer, HttpError> {
+    pub(super) async fn get(&self, last_event: Option<&str>) -> Result<HttpAnswer, HttpCallError> {
         let mut headers = self.other_headers.clone();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_event {
@@ -163,7 +163,7 @@ impl HttpTarget {
         HttpRequest { class, method, place: &self.place, headers, body }
     }
 
-    async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+    async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {
         self.clients.send(request).await
     }
 

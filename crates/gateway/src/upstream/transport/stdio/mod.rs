@@ -40,10 +40,10 @@ use evermoor_platform::process::child::orphans::ChildMark;
 use evermoor_platform::process::child::{ChildEnvironment, ChildSpec, ProcessTree};
 use evermoor_platform::process::info;
 
-use super::connection::{Connected, Connection, Incoming};
+use super::connection::{Connected, Connection, ConnectionEvent};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing};
-use crate::config::secrets::Found;
+use crate::config::secrets::FoundSecrets;
 use crate::system::budget::{Budget, Intake};
 use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;
@@ -151,7 +151,7 @@ impl StdioServer {
         }
     }
 
-    pub(crate) async fn connect(&mut self, found: &Found) -> Result<Connected, Failure> {
+    pub(crate) async fn connect(&mut self, found: &FoundSecrets) -> Result<Connected, Failure> {
         let variable = |(name, template): (&String, &Template)| {
             let value = template.fill(|reference| found.value(reference))?;
             Ok((name.clone(), value.reveal().to_owned()))
@@ -325,10 +325,10 @@ async fn until_unwanted(inbox: &Inbox, stop: &CancellationToken) {
 }
 
 /// The reason that the task of a process reports when it ends.
-async fn why_closed(incoming: &mut mpsc::Receiver<Incoming>) -> Option<Failure> {
+async fn why_closed(incoming: &mut mpsc::Receiver<ConnectionEvent>) -> Option<Failure> {
     let closed = async {
         while let Some(message) = incoming.recv().await {
-            if let Incoming::Closed(failure) = message {
+            if let ConnectionEvent::Closed(failure) = message {
                 return Some(failure);
             }
         }

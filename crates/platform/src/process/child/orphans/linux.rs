@@ -7,7 +7,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::time::{Instant, sleep};
 
 use super::super::environment::CHILD_MARKER;
-use super::{ChildMark, Stat};
+use super::{ChildMark, ProcessStat};
 
 /// How long an orphan may take to exit after it was asked to.
 const TERMINATE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -20,8 +20,8 @@ struct Orphan {
     handle: OwnedFd,
 }
 
-pub(super) fn stat(pid: u32) -> Option<Stat> {
-    Stat::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+pub(super) fn stat(pid: u32) -> Option<ProcessStat> {
+    ProcessStat::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 pub(super) async fn end() -> usize {

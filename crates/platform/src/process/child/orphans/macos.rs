@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::super::environment::CHILD_MARKER;
 use super::procargs::variable;
-use super::{ChildMark, Stat};
+use super::{ChildMark, ProcessStat};
 use crate::process::info;
 
 /// How long an orphan may take to exit after it was asked to.
@@ -24,10 +24,10 @@ struct Orphan {
     since: u64,
 }
 
-pub(super) fn stat(pid: u32) -> Option<Stat> {
+pub(super) fn stat(pid: u32) -> Option<ProcessStat> {
     let found = info::identity(pid)?;
     let session = getsid(Some(id(pid)?)).ok()?;
-    Some(Stat {
+    Some(ProcessStat {
         parent: found.parent,
         session: u32::try_from(session.as_raw_nonzero().get()).ok()?,
         since: found.started,

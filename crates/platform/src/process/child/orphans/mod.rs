@@ -40,7 +40,7 @@ pub struct ChildMark {
 
 /// What the system says about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
+struct ProcessStat {
     parent: u32,
     session: u32,
     since: u64,
@@ -69,7 +69,7 @@ impl ChildMark {
     }
 
     /// Whether a process with this mark is an orphan.
-    fn is_orphan(self, process: Stat, stat: impl Fn(u32) -> Option<Stat>) -> bool {
+    fn is_orphan(self, process: ProcessStat, stat: impl Fn(u32) -> Option<ProcessStat>) -> bool {
         let gateway = stat(self.gateway).filter(|stat| stat.since == self.since && !stat.exited);
         gateway.is_none() && !process.exited && self.since > 0 && process.session == self.session
     }
@@ -81,7 +81,7 @@ impl fmt::Display for ChildMark {
     }
 }
 
-impl Stat {
+impl ProcessStat {
     /// Parses `/proc/PID/stat`. The name in it may contain any character.
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
@@ -102,7 +102,7 @@ pub async fn end() -> usize {
 
 #[cfg(windows)]
 mod system {
-    pub(super) fn stat(_: u32) -> Option<super::Stat> {
+    pub(super) fn stat(_: u32) -> Option<super::ProcessStat> {
         None
     }
 
@@ -115,10 +115,10 @@ mod system {
 mod tests {
     use super::*;
 
-    const GATEWAY: Stat = Stat { parent: 1, session: 7, since: 100, exited: false };
-    const CHILD: Stat = Stat { parent: 1, session: 7, since: 200, exited: false };
+    const GATEWAY: ProcessStat = ProcessStat { parent: 1, session: 7, since: 100, exited: false };
+    const CHILD: ProcessStat = ProcessStat { parent: 1, session: 7, since: 200, exited: false };
 
-    fn is_orphan(mark: &str, process: Stat, gateway: Option<Stat>) -> bool {
+    fn is_orphan(mark: &str, process: ProcessStat, gateway: Option<ProcessStat>) -> bool {
         ChildMark::parse(mark).unwrap().is_orphan(process, |pid| gateway.filter(|_| pid == 40))
     }
 
@@ -127,16 +127,16 @@ mod tests {
         assert!(!is_orphan("40.100.7", CHILD, Some(GATEWAY)));
         assert!(is_orphan("40.100.7", CHILD, None));
         assert!(
-            is_orphan("40.100.7", CHILD, Some(Stat { since: 300, ..GATEWAY })),
+            is_orphan("40.100.7", CHILD, Some(ProcessStat { since: 300, ..GATEWAY })),
             "the id was reused"
         );
-        assert!(is_orphan("40.100.7", CHILD, Some(Stat { exited: true, ..GATEWAY })));
+        assert!(is_orphan("40.100.7", CHILD, Some(ProcessStat { exited: true, ..GATEWAY })));
     }
 
     #[test]
     fn a_process_with_its_own_session_an_exited_one_and_one_without_a_mark_are_not_orphans() {
-        assert!(!is_orphan("40.100.7", Stat { session: 8, ..CHILD }, None));
-        assert!(!is_orphan("40.100.7", Stat { exited: true, ..CHILD }, None));
+        assert!(!is_orphan("40.100.7", ProcessStat { session: 8, ..CHILD }, None));
+        assert!(!is_orphan("40.100.7", ProcessStat { exited: true, ..CHILD }, None));
         assert!(!is_orphan("40.0.0", CHILD, None));
         assert_eq!(ChildMark::parse("40"), None);
         assert_eq!(ChildMark::parse("40.1.2.3"), None);
@@ -147,9 +147,9 @@ mod tests {
     fn a_process_with_any_name_is_parsed() {
         let line = "52 (a) b) (c) S 40 52 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 200 1 1";
         assert_eq!(
-            Stat::parse(line),
-            Some(Stat { parent: 40, session: 7, since: 200, exited: false })
+            ProcessStat::parse(line),
+            Some(ProcessStat { parent: 40, session: 7, since: 200, exited: false })
         );
-        assert_eq!(Stat::parse("52 (a) Z 1"), None);
+        assert_eq!(ProcessStat::parse("52 (a) Z 1"), None);
     }
 }

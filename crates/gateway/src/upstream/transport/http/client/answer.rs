@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use url::Url;
 
-use super::HttpError;
+use super::HttpCallError;
 use super::direct::DirectAnswer;
 
 /// An answer whose body has yet to be read.
@@ -48,7 +48,7 @@ impl HttpAnswer {
     }
 
     /// The next part of the body; `None` at its end. Cancel safe.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpCallError> {
         match self {
             Self::Direct(answer) => answer.chunk().await,
             Self::Network(answer) => Ok(answer.chunk().await?),

@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use super::HttpError;
+use super::HttpCallError;
 use crate::system::message_body::MessageBody;
 
 /// A client for one server on this machine.
@@ -72,7 +72,7 @@ impl DirectClient {
         self: &Arc<Self>,
         mut request: Request<MessageBody>,
         fresh: Duration,
-    ) -> Result<DirectAnswer, HttpError> {
+    ) -> Result<DirectAnswer, HttpCallError> {
         loop {
             let (mut socket, reused) = match self.idle_socket(fresh).await {
                 Some(socket) => (socket, true),
@@ -87,8 +87,8 @@ impl DirectClient {
                     });
                 }
                 Err((_, Some(unsent))) if reused => unsent,
-                Err((error, Some(_))) => return Err(HttpError::Unsent(error)),
-                Err((error, None)) => return Err(HttpError::Broken(error)),
+                Err((error, Some(_))) => return Err(HttpCallError::Unsent(error)),
+                Err((error, None)) => return Err(HttpCallError::Broken(error)),
             };
         }
     }
@@ -107,16 +107,16 @@ impl DirectClient {
         }
     }
 
-    async fn open(&self) -> Result<Box<Socket>, HttpError> {
+    async fn open(&self) -> Result<Box<Socket>, HttpCallError> {
         let connecting = TcpStream::connect((self.host.as_str(), self.port));
         let stream = match timeout(CONNECT_LIMIT, connecting).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(HttpError::Connect(error)),
-            Err(_) => return Err(HttpError::Connect(io::ErrorKind::TimedOut.into())),
+            Ok(Err(error)) => return Err(HttpCallError::Connect(error)),
+            Err(_) => return Err(HttpCallError::Connect(io::ErrorKind::TimedOut.into())),
         };
         let _ = stream.set_nodelay(true);
         let (requests, connection) =
-            handshake(TokioIo::new(stream)).await.map_err(HttpError::Unsent)?;
+            handshake(TokioIo::new(stream)).await.map_err(HttpCallError::Unsent)?;
         Ok(Box::new(Socket { requests, connection, closed: false }))
     }
 
@@ -202,7 +202,7 @@ impl DirectAnswer {
     }
 
     /// The next part of the body; `None` at its end. Cancel safe.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpCallError> {
         let Some(socket) = &mut self.socket else { return Ok(None) };
         let body = self.response.body_mut();
         let chunk = poll_fn(|cx| {
@@ -211,7 +211,7 @@ impl DirectAnswer {
             }
             let closed = socket.advance(cx);
             match poll_data(body, cx) {
-                Poll::Pending if closed => Poll::Ready(Err(HttpError::CutShort)),
+                Poll::Pending if closed => Poll::Ready(Err(HttpCallError::CutShort)),
                 polled @ (Poll::Ready(_) | Poll::Pending) => polled,
             }
         })
@@ -240,7 +240,10 @@ impl Drop for DirectAnswer {
 }
 
 /// The next part of a body that has arrived; `None` at its end. Trailers are skipped.
-fn poll_data(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, HttpError>> {
+fn poll_data(
+    body: &mut Incoming,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Option<Bytes>, HttpCallError>> {
     loop {
         match ready!(Pin::new(&mut *body).poll_frame(cx)) {
             Some(Ok(frame)) => {
@@ -248,7 +251,7 @@ fn poll_data(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Result<Option<By
                     return Poll::Ready(Ok(Some(data)));
                 }
             }
-            Some(Err(error)) => return Poll::Ready(Err(HttpError::Broken(error))),
+            Some(Err(error)) => return Poll::Ready(Err(HttpCallError::Broken(error))),
             None => return Poll::Ready(Ok(None)),
         }
     }
@@ -273,7 +276,7 @@ mod tests {
     }
 
     /// Sends a request and reads the whole answer.
-    async fn ask(client: &Arc<DirectClient>) -> Result<Vec<u8>, HttpError> {
+    async fn ask(client: &Arc<DirectClient>) -> Result<Vec<u8>, HttpCallError> {
         let mut answer = client.send(request(), IDLE_LIMIT).await?;
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await? {

@@ -7,7 +7,7 @@ use evermoor_core::failure::Failure;
 
 /// Why a request got no answer, or not all of it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HttpError {
+pub(crate) enum HttpCallError {
     /// There is no access token to send with the request.
     #[error("{0}")]
     NoToken(Failure),
@@ -28,7 +28,7 @@ pub(crate) enum HttpError {
     Network(#[from] reqwest::Error),
 }
 
-impl HttpError {
+impl HttpCallError {
     /// Whether there was no connection.
     pub(crate) fn is_connect(&self) -> bool {
         match self {
@@ -87,6 +87,6 @@ impl HttpError {
 }
 
 /// The causes of an error, the outermost first.
-fn causes(error: &HttpError) -> impl Iterator<Item = &(dyn Error + 'static)> {
+fn causes(error: &HttpCallError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |&cause| cause.source())
 }

@@ -22,13 +22,13 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::security::secret_ref::Template;
 
-use crate::config::secrets::Found;
+use crate::config::secrets::FoundSecrets;
 use crate::system::budget::Budget;
 use crate::system::message_body::MessageBody;
 use crate::upstream::auth::{AccessToken, GrantHandle};
 pub(crate) use answer::HttpAnswer;
 use direct::{DirectAnswer, DirectClient};
-pub(crate) use error::HttpError;
+pub(crate) use error::HttpCallError;
 use network::{NetworkClients, no_client};
 
 /// The HTTP client of one connection.
@@ -85,7 +85,7 @@ impl HttpClients {
         url: &Url,
         local: bool,
         reach: &HttpOptions,
-        found: &Found,
+        found: &FoundSecrets,
         buffers: &Arc<Budget>,
         tasks: &TaskTracker,
     ) -> Result<Self, Failure> {
@@ -120,14 +120,14 @@ impl HttpClients {
 
     /// Sends a request and returns its answer as soon as its head has arrived. A server that refuses
     /// the access token has not executed the request, so it is sent once more with another one.
-    pub(crate) async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+    pub(crate) async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {
         let Some(grant) = &self.grant else { return self.send_once(request).await };
-        let token = grant.token().await.map_err(HttpError::NoToken)?;
+        let token = grant.token().await.map_err(HttpCallError::NoToken)?;
         let answer = self.send_once(request.clone().with(&token)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        let token = grant.another(&token).await.map_err(HttpError::NoToken)?;
+        let token = grant.another(&token).await.map_err(HttpCallError::NoToken)?;
         self.send_once(request.with(&token)).await
     }
 
@@ -137,7 +137,7 @@ impl HttpClients {
         grant.lacks_scope(answer.headers())
     }
 
-    async fn send_once(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpError> {
+    async fn send_once(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {
         match &self.way {
             Way::Direct(client) => send_direct(client, request).await,
             Way::Network { repeatable, once } => {
@@ -172,7 +172,7 @@ impl Place {
 async fn send_direct(
     client: &Arc<DirectClient>,
     request: HttpRequest<'_>,
-) -> Result<HttpAnswer, HttpError> {
+) -> Result<HttpAnswer, HttpCallError> {
     let HttpRequest { class, method, place, headers, body } = request;
     let fresh = match class {
         RetryClass::Repeatable => FRESH_REPEATABLE,
@@ -221,7 +221,7 @@ fn keeps_method(status: StatusCode) -> bool {
 }
 
 /// The configured headers, with their secrets filled in.
-fn headers(reach: &HttpOptions, found: &Found) -> Result<HeaderMap, Failure> {
+fn headers(reach: &HttpOptions, found: &FoundSecrets) -> Result<HeaderMap, Failure> {
     let read = |(name, template): (&String, &Template)| {
         let value = template.fill(|reference| found.value(reference))?;
         let unsendable = |_| {

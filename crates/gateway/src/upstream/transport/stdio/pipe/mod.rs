@@ -160,7 +160,7 @@ pub(crate) async fn read(
     inbox: &Inbox,
     intake: Intake,
 ) -> io::Result<()> {
-    let mut reader = LineReader {
+    let mut reader = MessageReader {
         lines: LineSplitter::new(LARGEST_REPLY),
         inbox,
         intake,
@@ -186,7 +186,7 @@ pub(crate) async fn read(
 }
 
 /// Reads the lines of one process.
-struct LineReader<'a> {
+struct MessageReader<'a> {
     lines: LineSplitter,
     inbox: &'a Inbox,
     intake: Intake,
@@ -196,7 +196,7 @@ struct LineReader<'a> {
     full: Option<NoRoom>,
 }
 
-impl LineReader<'_> {
+impl MessageReader<'_> {
     /// Takes all lines that have arrived.
     async fn take_all(&mut self) {
         while let Some(next) = self.lines.next() {
@@ -268,7 +268,7 @@ mod tests {
         stdin: DuplexStream,
         stdout: DuplexStream,
         writing: JoinHandle<WriteEnd>,
-        _incoming: mpsc::Receiver<crate::upstream::transport::connection::Incoming>,
+        _incoming: mpsc::Receiver<crate::upstream::transport::connection::ConnectionEvent>,
     }
 
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
