@@ -50,7 +50,7 @@ fn check_location(app: &AppHandle) -> Result<(), Failure> {
         Failure::new(Code::Internal, what, "Please report this.")
     })?;
     match location::transient(System::HERE, &program) {
-        Some(place) => Err(Failure::new(Code::Refused, place.sentence(), place.remedy())),
+        Some(location) => Err(Failure::new(Code::Refused, location.sentence(), location.remedy())),
         None => Ok(()),
     }
 }

@@ -10,8 +10,8 @@ use crate::actions::restart;
 use crate::window;
 use crate::window::page::Page;
 
-pub(super) fn perform(app: &AppHandle, notice: &Alert, target: ClickTarget) {
-    let about = notice.about.iter().cloned();
+pub(super) fn perform(app: &AppHandle, alert: &Alert, target: ClickTarget) {
+    let about = alert.about.iter().cloned();
     match target {
         ClickTarget::Button(AlertButton::Restart | AlertButton::RestartAll) => {
             about.for_each(|upstream| restart::restart(app, upstream));
@@ -25,13 +25,13 @@ pub(super) fn perform(app: &AppHandle, notice: &Alert, target: ClickTarget) {
         }
         ClickTarget::Button(AlertButton::Details | AlertButton::OpenLog | AlertButton::SignIn)
         | ClickTarget::Notice => {
-            window::open_at(app, &page(&notice.target));
+            window::open_at(app, &page(&alert.target));
         }
     }
 }
 
-fn page(place: &AlertTarget) -> Page {
-    match place {
+fn page(target: &AlertTarget) -> Page {
+    match target {
         AlertTarget::Overview => Page::Overview,
         AlertTarget::Editors => Page::Editors,
         AlertTarget::Settings => Page::Settings,

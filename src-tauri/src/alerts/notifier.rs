@@ -5,10 +5,10 @@ use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 /// A desktop's notifications. They may get lost, so the tray shows the same state.
 pub(crate) trait Notifier: Send {
     /// Shows a notification. Returns whether it is on the screen.
-    fn show(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = bool> + Send;
+    fn show(&mut self, id: AlertId, alert: &Alert) -> impl Future<Output = bool> + Send;
 
     /// Replaces the notification with this id.
-    fn replace(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = ()> + Send;
+    fn replace(&mut self, id: AlertId, alert: &Alert) -> impl Future<Output = ()> + Send;
 
     /// Removes a notification.
     fn withdraw(&mut self, id: AlertId) -> impl Future<Output = ()> + Send;

@@ -59,8 +59,8 @@ impl<N: Notifier> AlertsTask<N> {
                 Ok(()) = self.updates.changed() => self.on_update(),
                 click = self.notifier.clicked() => {
                     reopen::notification_pressed(&self.app);
-                    if let Some(notice) = self.shown.get(&click.id) {
-                        buttons::perform(&self.app, notice, click.target);
+                    if let Some(alert) = self.shown.get(&click.id) {
+                        buttons::perform(&self.app, alert, click.target);
                     }
                     continue;
                 }
@@ -92,13 +92,13 @@ impl<N: Notifier> AlertsTask<N> {
     async fn carry_out(&mut self, orders: Vec<AlertCommand>) {
         for order in orders {
             match order {
-                AlertCommand::Show(id, notice) => match self.notifier.show(id, &notice).await {
-                    true => drop(self.shown.insert(id, notice)),
+                AlertCommand::Show(id, alert) => match self.notifier.show(id, &alert).await {
+                    true => drop(self.shown.insert(id, alert)),
                     false => self.rules.not_shown(id),
                 },
-                AlertCommand::Replace(id, notice) => {
-                    self.notifier.replace(id, &notice).await;
-                    self.shown.insert(id, notice);
+                AlertCommand::Replace(id, alert) => {
+                    self.notifier.replace(id, &alert).await;
+                    self.shown.insert(id, alert);
                 }
                 AlertCommand::Withdraw(id) => {
                     self.notifier.withdraw(id).await;

@@ -65,7 +65,8 @@ async fn messages_about_a_call_arrive_in_order_before_its_answer() {
     let mut editor = gateway.editor("/mcp/notes").await;
     let params = json!({ "name": "steps", "_meta": { "progressToken": "mine" } });
     editor.ask("tools/call", &params).await;
-    let steps: Vec<Raw> = editor.heard.iter().filter_map(|heard| heard.params.clone()).collect();
+    let steps: Vec<Raw> =
+        editor.notifications.iter().filter_map(|progress| progress.params.clone()).collect();
     let wanted: Vec<String> =
         (1..=3).map(|step| format!(r#"{{"progress":{step},"progressToken":"mine"}}"#)).collect();
     assert_eq!(steps.iter().map(Raw::as_str).collect::<Vec<_>>(), wanted);

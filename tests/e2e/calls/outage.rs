@@ -104,7 +104,7 @@ async fn an_idle_gateway_stops_at_once() {
     let mut notifications = wire.listen(None).await;
     let began = tokio::time::Instant::now();
     gateway.ask_to_stop().await;
-    assert!(notifications.next().await.is_none(), "a stream of news is no call");
+    assert!(notifications.next().await.is_none(), "a stream of notifications is no call");
     assert!(gateway.process.ended().await.success());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

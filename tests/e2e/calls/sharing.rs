@@ -85,8 +85,8 @@ async fn notifications_from_an_editors_own_process_reach_no_other_editor() {
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
     let (mut ones, mut others) = (one.listen(None).await, other.listen(None).await);
     for wire in [&one, &other] {
-        let wish = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
-        assert_eq!(wire.post(&wish).await.last()["result"], json!({}));
+        let subscribe = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
+        assert_eq!(wire.post(&subscribe).await.last()["result"], json!({}));
     }
     one.post(&call(4, "touch", "")).await;
     other.post(&call(5, "log", "of the other")).await;
@@ -133,13 +133,13 @@ async fn an_editor_gets_no_log_messages_that_only_another_asked_for() {
     let (_program, gateway) = notes(&scene, "shared").await;
     let (quiet, curious) = (editor(&gateway).await, editor(&gateway).await);
     for (wire, level) in [(&quiet, "error"), (&curious, "debug")] {
-        let wish = request(3, "logging/setLevel", json!({ "level": level }));
-        assert_eq!(wire.post(&wish).await.last()["result"], json!({}));
+        let set_level = request(3, "logging/setLevel", json!({ "level": level }));
+        assert_eq!(wire.post(&set_level).await.last()["result"], json!({}));
     }
     let (mut ones, mut others) = (quiet.listen(None).await, curious.listen(None).await);
     quiet.post(&call(4, "log", "chatter")).await;
-    let wish = request(5, "resources/subscribe", json!({ "uri": "note:1" }));
-    quiet.post(&wish).await;
+    let subscribe = request(5, "resources/subscribe", json!({ "uri": "note:1" }));
+    quiet.post(&subscribe).await;
     quiet.post(&call(6, "touch", "")).await;
     assert_eq!(others.next().await.unwrap().1["params"]["data"], "chatter");
     assert_eq!(ones.next().await.unwrap().1["method"], "notifications/resources/updated");
@@ -150,8 +150,8 @@ async fn a_subscription_survives_a_gateway_restart() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, "shared").await;
     let wire = editor(&gateway).await;
-    let wish = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
-    assert_eq!(wire.post(&wish).await.last()["result"], json!({}));
+    let subscribe = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
+    assert_eq!(wire.post(&subscribe).await.last()["result"], json!({}));
     scene.until_written("sessions.json").await;
     gateway.process.kill().await;
     let gateway = Gateway::start(&scene.home()).await;

@@ -127,14 +127,14 @@ async fn the_gateway_moves_to_a_changed_port_on_request_and_never_to_one_in_use(
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let wished = |port: u16| json!({ "port": port });
-    change(&gateway, wished(taken.local_addr().unwrap().port())).await;
+    let with_port = |port: u16| json!({ "port": port });
+    change(&gateway, with_port(taken.local_addr().unwrap().port())).await;
     let (status, refused) = gateway.command(Method::POST, "/api/move", &json!({})).await;
     assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("port_taken")));
     assert!(gateway.status().await.endpoint.starts_with(&gateway.origin), "it stays where it is");
 
     let port = evermoor_tests::peers::free_port();
-    change(&gateway, wished(port)).await;
+    change(&gateway, with_port(port)).await;
     let (status, _) = gateway.command(Method::POST, "/api/move", &json!({})).await;
     assert_eq!(status, StatusCode::ACCEPTED);
     let wanted = format!("http://127.0.0.1:{port}");

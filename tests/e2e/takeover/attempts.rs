@@ -23,20 +23,20 @@ impl Taker {
         let pid = runtime(home).pid;
         let line = HandoverConnection::connect(&home.join("run/handover.sock"), pid).await.unwrap();
         let mut taker = Self { line };
-        assert_eq!(taker.hear().await, Some(PredecessorMessage::Welcome));
+        assert_eq!(taker.receive().await, Some(PredecessorMessage::Welcome));
         taker
     }
 
-    pub(super) async fn say(&mut self, word: &SuccessorMessage) {
-        self.line.sender.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
+    pub(super) async fn send(&mut self, message: &SuccessorMessage) {
+        self.line.sender.say(&serde_json::to_vec(message).unwrap()).await.unwrap();
     }
 
     pub(super) async fn ask(&mut self, conversation: u32) {
         let (version, acknowledges) = ("9.9.9".into(), false);
-        self.say(&SuccessorMessage::Ask { conversation, version, pid: 1, acknowledges }).await;
+        self.send(&SuccessorMessage::Ask { conversation, version, pid: 1, acknowledges }).await;
     }
 
-    pub(super) async fn hear(&mut self) -> Option<PredecessorMessage> {
+    pub(super) async fn receive(&mut self) -> Option<PredecessorMessage> {
         let packet = self.line.receiver.next().await.unwrap()?;
         Some(serde_json::from_slice(&packet.payload).unwrap())
     }
@@ -56,11 +56,11 @@ async fn a_takeover_that_dies_midway_leaves_the_old_gateway_serving() {
         }
         if words > 1 {
             // It holds the socket and the lock when it dies.
-            assert_eq!(taker.hear().await, Some(PredecessorMessage::Granted));
+            assert_eq!(taker.receive().await, Some(PredecessorMessage::Granted));
         }
         if words > 2 {
-            taker.say(&SuccessorMessage::Ready).await;
-            assert!(matches!(taker.hear().await, Some(PredecessorMessage::Go { .. })));
+            taker.send(&SuccessorMessage::Ready).await;
+            assert!(matches!(taker.receive().await, Some(PredecessorMessage::Go { .. })));
         }
         drop(taker);
         let nonce = format!("after {words} words");
@@ -82,9 +82,9 @@ async fn a_takeover_that_dies_late_leaves_the_old_gateway_its_files() {
     let before = runtime(&scene.home());
     let mut taker = Taker::come(&scene.home()).await;
     taker.ask(HANDOVER_VERSION).await;
-    taker.hear().await;
-    taker.say(&SuccessorMessage::Ready).await;
-    taker.hear().await;
+    taker.receive().await;
+    taker.send(&SuccessorMessage::Ready).await;
+    taker.receive().await;
     let file = scene.home().join("run/gateway.json");
     let other = serde_json::to_vec(&RuntimeFile { pid: 1, ..before.clone() }).unwrap();
     evermoor_platform::fs::private::write_private(&file, &other).unwrap();
@@ -110,9 +110,9 @@ async fn a_subscription_made_during_a_failed_takeover_is_kept() {
     let mut editor = gateway.editor("/mcp/notes").await;
     let mut taker = Taker::come(&scene.home()).await;
     taker.ask(HANDOVER_VERSION).await;
-    taker.hear().await;
-    taker.say(&SuccessorMessage::Ready).await;
-    taker.hear().await;
+    taker.receive().await;
+    taker.send(&SuccessorMessage::Ready).await;
+    taker.receive().await;
     // The gateway may not write anything now, and the editor does not notice.
     editor.ask("resources/subscribe", &json!({ "uri": "note:1" })).await;
     let file = scene.home().join("data/sessions.json");
@@ -149,7 +149,7 @@ async fn a_takeover_with_another_handover_version_is_refused() {
     let gateway = scene.gateway(&[]).await;
     let mut taker = Taker::come(&scene.home()).await;
     taker.ask(HANDOVER_VERSION + 1).await;
-    let refused = taker.hear().await;
+    let refused = taker.receive().await;
     assert!(
         matches!(&refused, Some(PredecessorMessage::Refused { why }) if why.contains("9.9.9")),
         "{refused:?}"

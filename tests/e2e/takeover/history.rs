@@ -63,9 +63,9 @@ async fn an_outage_during_a_failed_takeover_is_recorded_afterwards() {
     let mut states = gateway.states().await;
     let mut taker = Taker::come(&scene.home()).await;
     taker.ask(HANDOVER_VERSION).await;
-    taker.hear().await;
-    taker.say(&SuccessorMessage::Ready).await;
-    taker.hear().await;
+    taker.receive().await;
+    taker.send(&SuccessorMessage::Ready).await;
+    taker.receive().await;
     let file = || std::fs::read(scene.home().join("data/history.sqlite-wal")).unwrap();
     let before = file();
     upstream.kill().await;

@@ -16,8 +16,8 @@ async fn a_session_continues_with_its_subscriptions() {
     let mut old = scene.gateway_of("", &program.entry()).await;
     old.until_connected("notes").await;
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
-    let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
-    assert!(wire.post(&wish).await.last()["result"].is_object());
+    let subscribe = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
+    assert!(wire.post(&subscribe).await.last()["result"].is_object());
     let mut notifications = wire.listen(None).await;
     let new = Gateway::take_over(&scene.home()).await;
     assert!(notifications.next().await.is_none(), "the stream ends, so that another is opened");
@@ -48,7 +48,7 @@ async fn a_subscription_confirmed_during_a_takeover_is_kept_by_the_new_gateway()
     let mut busy = old.editor("/mcp/notes").await;
     let takeover = async {
         program.until_executed("busy").await;
-        let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
+        let subscribe = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
         let takeover = async {
             // The answer to a later request proves that the subscription has been read.
             wire.post(&request(2, "ping", json!({}))).await;
@@ -56,7 +56,7 @@ async fn a_subscription_confirmed_during_a_takeover_is_kept_by_the_new_gateway()
             program.ledger.release("busy");
             new
         };
-        let (granted, new) = tokio::join!(wire.post(&wish), takeover);
+        let (granted, new) = tokio::join!(wire.post(&subscribe), takeover);
         assert!(granted.last()["result"].is_object(), "{granted:?}");
         new
     };

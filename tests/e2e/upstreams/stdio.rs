@@ -38,9 +38,9 @@ async fn progress_of_a_call_arrives_under_the_editors_own_token() {
         .ask("tools/call", &json!({ "name": "steps", "_meta": { "progressToken": "mine" } }))
         .await;
     let steps: Vec<String> = editor
-        .heard
+        .notifications
         .iter()
-        .map(|heard| heard.params.as_ref().unwrap().as_str().to_owned())
+        .map(|notification| notification.params.as_ref().unwrap().as_str().to_owned())
         .collect();
     let wanted: Vec<String> =
         (1..=3).map(|step| format!(r#"{{"progress":{step},"progressToken":"mine"}}"#)).collect();

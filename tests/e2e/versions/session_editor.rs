@@ -98,14 +98,14 @@ async fn one_stream_serves_the_subscriptions_of_all_editors() {
         let ledger = world.upstream.ledger.clone();
         let one = world.older(SessionVersion::V2025_06_18, json!({})).await;
         let other = world.older(SessionVersion::V2025_11_25, json!({})).await;
-        let (mut heard, mut none) = (one.listen(None).await, other.listen(None).await);
-        let wish = |method: &str, uri: &str| request(5, method, json!({ "uri": uri }));
-        one.post(&wish("resources/subscribe", "note:1")).await;
+        let (mut subscribed, mut none) = (one.listen(None).await, other.listen(None).await);
+        let subscribe = |method: &str, uri: &str| request(5, method, json!({ "uri": uri }));
+        one.post(&subscribe("resources/subscribe", "note:1")).await;
         ledger.until_executed("listens [\"note:1\"]").await;
-        other.post(&wish("resources/subscribe", "note:2")).await;
+        other.post(&subscribe("resources/subscribe", "note:2")).await;
         ledger.until_executed("listens [\"note:1\",\"note:2\"]").await;
         call(&one, "touch").await;
-        let (_, notification) = heard.next().await.unwrap();
+        let (_, notification) = subscribed.next().await.unwrap();
         assert_eq!(notification["method"], "notifications/resources/updated");
         assert_eq!(
             notification["params"],
@@ -113,7 +113,7 @@ async fn one_stream_serves_the_subscriptions_of_all_editors() {
             "without the number of our stream"
         );
         call(&one, "grow").await;
-        for notifications in [&mut heard, &mut none] {
+        for notifications in [&mut subscribed, &mut none] {
             // Changes made while one stream replaced the other may arrive on both.
             let mut notification = json!({});
             while notification["method"] != "notifications/tools/list_changed" {

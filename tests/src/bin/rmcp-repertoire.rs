@@ -62,9 +62,9 @@ impl Repertoire {
     }
 
     async fn progress(context: &Context, step: u32) {
-        let token = context.meta.get_progress_token().expect("somebody wants to hear of it");
+        let token = context.meta.get_progress_token().expect("the client wants progress");
         let step = ProgressNotificationParam::new(token, f64::from(step));
-        context.peer.notify_progress(step).await.expect("it is heard");
+        context.peer.notify_progress(step).await.expect("the client is notified");
     }
 
     async fn answer(&self, tool: &str, nonce: &str, context: &Context) -> String {
@@ -87,7 +87,7 @@ impl Repertoire {
             }
             "log" => {
                 let said = LoggingMessageNotificationParam::new(LoggingLevel::Info, nonce.into());
-                context.peer.notify_logging_message(said).await.expect("it is heard");
+                context.peer.notify_logging_message(said).await.expect("the client is notified");
                 return "logged".to_owned();
             }
             "touch" => {

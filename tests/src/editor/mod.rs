@@ -36,7 +36,7 @@ pub struct Editor {
     wire: Wire,
     next: u64,
     /// Notifications received so far with the answers.
-    pub heard: Vec<Notification>,
+    pub notifications: Vec<Notification>,
     /// Time limit for an answer.
     pub patience: Duration,
 }
@@ -79,13 +79,18 @@ impl Editor {
             let (client, url) = (client.clone(), url.clone());
             let (token, session) = (token.clone(), session.clone());
             let wire = Wire::Http { client, url, token, session };
-            Self { wire, next: (number + 1) * 1_000_000, heard: Vec::new(), patience: PATIENCE }
+            Self {
+                wire,
+                next: (number + 1) * 1_000_000,
+                notifications: Vec::new(),
+                patience: PATIENCE,
+            }
         };
         (0..number as u64).map(twin).collect()
     }
 
     async fn initialized(wire: Wire) -> Self {
-        let mut editor = Self { wire, next: 0, heard: Vec::new(), patience: PATIENCE };
+        let mut editor = Self { wire, next: 0, notifications: Vec::new(), patience: PATIENCE };
         let params = serde_json::json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -122,7 +127,7 @@ impl Editor {
         for message in messages {
             match message {
                 Message::Response(response) => answers.push(response),
-                Message::Notification(notification) => self.heard.push(notification),
+                Message::Notification(notification) => self.notifications.push(notification),
                 Message::Request(request) => panic!("nobody asked for {}", request.method),
             }
         }

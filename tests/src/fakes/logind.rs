@@ -32,20 +32,20 @@ impl Logind {
         ("DBUS_SYSTEM_BUS_ADDRESS", self.bus.address())
     }
 
-    /// Announces a wake-up repeatedly until `heard` completes, because a bus does not say who is
+    /// Announces a wake-up repeatedly until `noticed` completes, because a bus does not say who is
     /// already subscribed.
-    pub async fn wakes<T>(&self, heard: impl Future<Output = T>) -> T {
-        let mut heard = pin!(heard);
+    pub async fn wakes<T>(&self, noticed: impl Future<Output = T>) -> T {
+        let mut noticed = pin!(noticed);
         let telling = async {
             loop {
                 self.says(false).await;
                 let pause = Duration::from_millis(50);
-                if let Ok(heard) = timeout(pause, heard.as_mut()).await {
-                    return heard;
+                if let Ok(noticed) = timeout(pause, noticed.as_mut()).await {
+                    return noticed;
                 }
             }
         };
-        timeout(PATIENCE, telling).await.expect("it is heard in time")
+        timeout(PATIENCE, telling).await.expect("the wake-up is noticed in time")
     }
 
     async fn says(&self, sleeps: bool) {

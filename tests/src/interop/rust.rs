@@ -166,7 +166,7 @@ async fn look_around(
     let filter: SubscriptionFilter = serde_json::from_value(filter).expect("it is a filter");
     let mut notifications = client.listen(filter).await.expect("it may listen");
     call(&client, params("touch", nonce)).await;
-    let updated = match notifications.next().await.expect("news are understood") {
+    let updated = match notifications.next().await.expect("the notification is understood") {
         Some(ServerNotification::ResourceUpdatedNotification(notification)) => {
             notification.params.uri
         }

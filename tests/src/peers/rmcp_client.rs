@@ -84,7 +84,7 @@ impl ClientHandler for Listener {
 /// Lists and calls tools. `nonce` releases the call whose progress is followed.
 async fn look(
     client: RunningService<RoleClient, Listener>,
-    mut heard: mpsc::UnboundedReceiver<f64>,
+    mut steps: mpsc::UnboundedReceiver<f64>,
     nonce: &str,
 ) -> Seen {
     let call = async |tool: &'static str, nonce: &str| {
@@ -97,7 +97,7 @@ async fn look(
     let three = async {
         let mut progress = Vec::new();
         for _ in 0..3 {
-            let step = heard.recv().await.expect("the client listens");
+            let step = steps.recv().await.expect("the client listens");
             progress.push(format!("{step}").parse().expect("a step is a whole number"));
         }
         call("notes__record", &format!("released {nonce}")).await;

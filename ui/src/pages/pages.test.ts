@@ -84,15 +84,15 @@ test('Enter saves a setting, Escape discards it, and a refusal is shown', async 
 
 test('calls appear as they happen', async () => {
   const gateway = new FakeGateway()
-  let hear: Parameters<NonNullable<FakeGateway['follow']>>[1] = () => undefined
+  let receive: Parameters<NonNullable<FakeGateway['follow']>>[1] = () => undefined
   gateway.follow = (_, listener) => {
-    hear = listener
+    receive = listener
     return () => undefined
   }
   await show(Activity, gateway)
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('No calls yet')
   const data = JSON.stringify({ number: 1, at: NOON, editor: 'cursor', client: null, upstream: 'a', tool: 'search', outcome: 'notSent', ms: 25_000, heldMs: 25_000 })
-  hear({ event: 'call', data })
+  receive({ event: 'call', data })
   await settle()
   expect(screen.getByRole('cell', { name: 'search' })).toBeTruthy()
   expect(screen.getByRole('cell', { name: 'Not sent' })).toBeTruthy()

@@ -40,7 +40,7 @@ impl Pattern {
         &self.0
     }
 
-    /// Takes linear time: between two stars, the first place where a part fits is as good as any.
+    /// Takes linear time: between two stars, the first position where a part fits is as good as any.
     pub fn matches(&self, name: &str) -> bool {
         let Some((start, rest)) = self.0.split_once('*') else { return self.0 == name };
         let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
@@ -57,22 +57,24 @@ impl Pattern {
 
     /// Whether a name with this beginning can match.
     pub fn can_begin(&self, beginning: &str) -> bool {
-        self.places(beginning).contains(&true)
+        self.positions(beginning).contains(&true)
     }
 
     /// The positions in the pattern that are reachable after reading `text`, which must be short: it
     /// takes time for each of its bytes and each of the pattern's.
-    fn places(&self, text: &str) -> Vec<bool> {
+    fn positions(&self, text: &str) -> Vec<bool> {
         let pattern = self.0.as_bytes();
         let mut here = vec![false; pattern.len() + 1];
         here[0] = true;
         skip_any(pattern, &mut here);
         for byte in text.bytes() {
             let mut next = vec![false; here.len()];
-            for (place, wanted) in pattern.iter().enumerate().filter(|(place, _)| here[*place]) {
+            for (position, wanted) in
+                pattern.iter().enumerate().filter(|(position, _)| here[*position])
+            {
                 match *wanted {
-                    ANY => next[place] = true,
-                    wanted => next[place + 1] |= wanted == byte,
+                    ANY => next[position] = true,
+                    wanted => next[position + 1] |= wanted == byte,
                 }
             }
             skip_any(pattern, &mut next);
@@ -84,8 +86,8 @@ impl Pattern {
 
 /// A `*` may match nothing: a position before it also reaches the position after it.
 fn skip_any(pattern: &[u8], here: &mut [bool]) {
-    for (place, wanted) in pattern.iter().enumerate() {
-        here[place + 1] |= here[place] && *wanted == ANY;
+    for (position, wanted) in pattern.iter().enumerate() {
+        here[position + 1] |= here[position] && *wanted == ANY;
     }
 }
 

@@ -149,7 +149,7 @@ pub struct Collision {
     pub other: UpstreamName,
 }
 
-/// More collisions are not told.
+/// More collisions are not reported.
 const MOST_COLLISIONS: usize = 20;
 /// How many resources and templates of an upstream are compared with the others'.
 const CHECKED_FOR_COLLISIONS: usize = 200;
@@ -178,11 +178,11 @@ impl MergedCatalog {
                 let renamed = rename(&mut prompts, &mut merged.prompts, upstream, prompt);
                 merged.catalog.prompts.extend(renamed);
             }
-            for (place, resource) in catalog.resources.iter().enumerate() {
+            for (index, resource) in catalog.resources.iter().enumerate() {
                 let Some(uri) = resource.text_member("uri") else {
                     continue;
                 };
-                if place < CHECKED_FOR_COLLISIONS {
+                if index < CHECKED_FOR_COLLISIONS {
                     merged.note_collision(&uri, upstream);
                 }
                 if let std::collections::hash_map::Entry::Vacant(free) = merged.resources.entry(uri)
@@ -191,9 +191,9 @@ impl MergedCatalog {
                     merged.catalog.resources.push(resource.clone());
                 }
             }
-            for (place, template) in catalog.templates.iter().enumerate() {
+            for (index, template) in catalog.templates.iter().enumerate() {
                 let beginning = beginning(template);
-                if place < CHECKED_FOR_COLLISIONS {
+                if index < CHECKED_FOR_COLLISIONS {
                     merged.note_collision(&beginning, upstream);
                 }
                 merged.templates.push((beginning, upstream.clone()));
@@ -212,7 +212,7 @@ impl MergedCatalog {
         other
     }
 
-    /// The URIs that several upstreams offer, as far as they are told.
+    /// The URIs that several upstreams offer, as far as they are reported.
     pub fn collisions(&self) -> &[Collision] {
         &self.collisions
     }
@@ -223,8 +223,8 @@ impl MergedCatalog {
             return;
         }
         let Some(owner) = self.owner(uri).filter(|owner| *owner != other).cloned() else { return };
-        let is_told = |told: &Collision| told.owner == owner && told.other == *other;
-        if !self.collisions.iter().any(is_told) {
+        let is_known = |known: &Collision| known.owner == owner && known.other == *other;
+        if !self.collisions.iter().any(is_known) {
             self.collisions.push(Collision { uri: uri.to_owned(), owner, other: other.clone() });
         }
     }
@@ -255,8 +255,8 @@ impl MergedCatalog {
     pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
         let listed = self.resources.get(uri);
         let made = made_from(&self.templates, uri);
-        let place = |upstream: &&UpstreamName| self.order.iter().position(|name| name == *upstream);
-        let visible = listed.into_iter().chain(made).min_by_key(place);
+        let rank = |upstream: &&UpstreamName| self.order.iter().position(|name| name == *upstream);
+        let visible = listed.into_iter().chain(made).min_by_key(rank);
         visible.or_else(|| made_from(&self.unlisted, uri))
     }
 
@@ -418,9 +418,9 @@ mod tests {
         for uri in ["notes://secret", "notes://secret7", "notes://a/b"] {
             assert_eq!(merged.owner(uri), Some(&name("notes")), "{uri}");
         }
-        let told =
+        let expected =
             Collision { uri: "notes://secret".into(), owner: name("notes"), other: name("taker") };
-        assert_eq!(merged.collisions(), [told], "once for the two servers");
+        assert_eq!(merged.collisions(), [expected], "once for the two servers");
     }
 
     #[test]

@@ -181,7 +181,7 @@ pub fn can_see(rules: Option<&VisibilityRules>, upstream: &UpstreamName) -> bool
 
 impl Hidden {
     /// Where the list is in the configuration.
-    pub fn place(self, upstream: &UpstreamName, editor: &str) -> String {
+    pub fn setting(self, upstream: &UpstreamName, editor: &str) -> String {
         let list = self.list.capability();
         match self.by {
             FilterOwner::Upstream => format!("`{list}` under [upstreams.{upstream}]"),
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(window.hides(list, "erase"), Some(Hidden { by: FilterOwner::Upstream, list }));
         assert_eq!(window.hides(list, "write"), Some(Hidden { by: FilterOwner::Editor, list }));
         assert_eq!(
-            window.hides(list, "write").unwrap().place(&name, "my.zed"),
+            window.hides(list, "write").unwrap().setting(&name, "my.zed"),
             "`tools` under [editors.\"my.zed\"]"
         );
     }

@@ -100,7 +100,7 @@ pub(super) fn warnings(
     table: &EditorTable,
     upstreams: &[&UpstreamName],
 ) -> Vec<ConfigError> {
-    let place = editor_heading(editor);
+    let heading = editor_heading(editor);
     let unmatched = |list: &ListTable, matches: &dyn Fn(&Pattern, &UpstreamName) -> bool| {
         let matches_nothing = |written: &&Spanned<String>| {
             let pattern = Pattern::new(written.get_ref());
@@ -118,7 +118,7 @@ pub(super) fn warnings(
         .into_iter()
         .map(|(line, written)| ConfigError {
             line: Some(line),
-            what: format!("`{written}` in `upstreams` under {place} is not a server."),
+            what: format!("`{written}` in `upstreams` under {heading} is not a server."),
             remedy: format!("Write one of {known}."),
         })
         .collect();
@@ -130,7 +130,7 @@ pub(super) fn warnings(
         warnings.extend(unmatched(table, &begins).into_iter().map(|(line, written)| ConfigError {
             line: Some(line),
             what: format!(
-                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is named \
+                "`{written}` in `{list}` under {heading} matches nothing: there a {kind} is named \
                  <server>__<{kind}>, and the servers are {known}."
             ),
             remedy: format!("Write `*__{}`, or name the server.", tail(&written)),

@@ -277,7 +277,7 @@ impl TransportConfig {
     /// Whether it is on this machine, where reconnecting is fast and polling is cheap.
     pub fn is_local(&self) -> bool {
         match self {
-            Self::Http { url, .. } => match url.place().host() {
+            Self::Http { url, .. } => match url.placeholder().host() {
                 Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
                 Some(url::Host::Ipv4(address)) => address.is_loopback(),
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),

@@ -31,10 +31,10 @@ fn hide(entry: &mut dyn TableLike) {
         }
     }
     for name in ["url", "proxy"] {
-        let Some(place) = entry.get_mut(name) else { continue };
-        let shown = place.as_str().and_then(|text| Url::parse(text).ok()).map(shown);
+        let Some(value) = entry.get_mut(name) else { continue };
+        let shown = value.as_str().and_then(|text| Url::parse(text).ok()).map(shown);
         if let Some(shown) = shown {
-            *place = Item::Value(Value::from(shown));
+            *value = Item::Value(Value::from(shown));
         }
     }
     let mut secret_follows = false;

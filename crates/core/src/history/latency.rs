@@ -59,10 +59,10 @@ impl Minute {
         }
         self.calls = self.calls.saturating_add(1);
         if self.kept.len() >= MOST {
-            let mut place = 0;
+            let mut index = 0;
             self.kept.retain(|_| {
-                place += 1;
-                place % 2 == 1
+                index += 1;
+                index % 2 == 1
             });
             self.every = self.every.max(1).saturating_mul(2);
         }

@@ -226,9 +226,9 @@ fn fits(template: &Template, text: &str) -> bool {
     }
     let literals: Vec<&str> = template.literals().collect();
     let mut rest = text;
-    for (place, literal) in literals.iter().enumerate() {
+    for (index, literal) in literals.iter().enumerate() {
         match rest.find(literal) {
-            Some(at) if at == 0 || place > 0 || !template.as_written().starts_with(literal) => {
+            Some(at) if at == 0 || index > 0 || !template.as_written().starts_with(literal) => {
                 rest = &rest[at + literal.len()..];
             }
             Some(_) | None => return false,

@@ -40,8 +40,8 @@ mod tests {
             "1.0.1",
             "2.0.0",
         ];
-        for (place, older) in order.iter().enumerate() {
-            for newer in &order[place + 1..] {
+        for (index, older) in order.iter().enumerate() {
+            for newer in &order[index + 1..] {
                 assert!(is_older(older, newer), "{older} {newer}");
                 assert!(!is_older(newer, older), "{newer} {older}");
             }

@@ -53,7 +53,7 @@ impl AppVersion {
 
 impl fmt::Display for AppVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |place: usize| self.0.get(place).copied().unwrap_or(0);
+        let part = |index: usize| self.0.get(index).copied().unwrap_or(0);
         write!(f, "{}.{}.{}", part(0), part(1), part(2))
     }
 }

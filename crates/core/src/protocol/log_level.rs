@@ -37,7 +37,7 @@ impl LoggingLevel {
 
     /// Whether a client with this minimum level gets the message. A message without a known level
     /// always passes.
-    pub fn hears(self, message: &Notification) -> bool {
+    pub fn passes(self, message: &Notification) -> bool {
         let level = message.params.as_ref().and_then(|params| params.text_member("level"));
         level.as_deref().and_then(Self::parse).is_none_or(|level| level >= self)
     }
@@ -54,10 +54,10 @@ mod tests {
             let params = Raw::of(&serde_json::json!({ "level": level, "data": "x" }));
             Notification::new("notifications/message", Some(params))
         };
-        assert!(LoggingLevel::Warning.hears(&message("warning")));
-        assert!(LoggingLevel::Warning.hears(&message("error")));
-        assert!(!LoggingLevel::Warning.hears(&message("notice")));
-        assert!(LoggingLevel::Emergency.hears(&message("unknown")));
+        assert!(LoggingLevel::Warning.passes(&message("warning")));
+        assert!(LoggingLevel::Warning.passes(&message("error")));
+        assert!(!LoggingLevel::Warning.passes(&message("notice")));
+        assert!(LoggingLevel::Emergency.passes(&message("unknown")));
         for (level, name) in LoggingLevel::ALL {
             assert_eq!((LoggingLevel::parse(name), level.as_str()), (Some(level), name));
         }

@@ -174,15 +174,15 @@ fn is_installed(preset: &Preset) -> Option<bool> {
     if markers.is_empty() {
         return None;
     }
-    Some(markers.iter().any(|sign| Path::new(&sign.path).exists()))
+    Some(markers.iter().any(|marker| Path::new(&marker.path).exists()))
 }
 
 /// The ways to launch it, best first.
 pub(super) fn launch_methods(preset: &Preset, executable: Option<&Path>) -> Vec<LaunchMethod> {
     let Some(on) = preset.on(OS) else { return Vec::new() };
     let there = install::install_markers(OS, on, variable).into_iter();
-    let there = there.filter(|sign| Path::new(&sign.path).exists());
-    let found = there.filter_map(|sign| sign.place).collect();
+    let there = there.filter(|marker| Path::new(&marker.path).exists());
+    let found = there.filter_map(|marker| marker.launch_method).collect();
     install::launch_methods(OS, on, found, executable.and_then(Path::to_str))
 }
 

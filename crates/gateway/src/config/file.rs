@@ -29,8 +29,8 @@ fn read_with(path: &Path, ladder: Migrations) -> Result<Option<Config>, Failure>
     };
     let (config, upgraded) =
         ladder.parse(&text).map_err(|ConfigError { line, what, remedy }| {
-            let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
-            let what = format!("{}{place}: {what}", path.display());
+            let location = line.map(|line| format!(", line {line}")).unwrap_or_default();
+            let what = format!("{}{location}: {what}", path.display());
             Failure::new(Code::Configuration, what, remedy)
         })?;
     if let Some(upgraded) = upgraded {

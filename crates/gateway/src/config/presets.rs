@@ -123,8 +123,8 @@ impl PresetWatcher {
 }
 
 fn of_file(UnreadablePreset { name, mistake }: UnreadablePreset) -> PresetProblem {
-    let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    let what = format!("presets/{name}.toml{place}: {}", mistake.what);
+    let location = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let what = format!("presets/{name}.toml{location}: {}", mistake.what);
     let failure = Failure::new(Code::Configuration, what, mistake.remedy);
     PresetProblem { preset: Some(name), failure }
 }

@@ -25,7 +25,7 @@ pub struct Programs {
 #[derive(Debug, Default)]
 pub(crate) struct NewPrograms {
     /// Programs that were started; they are reported once.
-    pub(crate) told: Vec<Failure>,
+    pub(crate) started: Vec<Failure>,
     /// Programs that wait for the user's approval.
     pub(crate) waiting: Vec<Failure>,
 }
@@ -74,8 +74,9 @@ impl Programs {
             config.upstreams = rest;
             config.off.extend(waiting);
         } else {
-            found.told = config.upstreams.iter().filter(|one| is_new(one)).map(started).collect();
-            if !found.told.is_empty() {
+            found.started =
+                config.upstreams.iter().filter(|one| is_new(one)).map(started).collect();
+            if !found.started.is_empty() {
                 self.remember(known, &config);
             }
         }
@@ -154,11 +155,11 @@ mod tests {
     #[test]
     fn a_changed_program_is_reported_once() {
         let (_folder, programs) = file();
-        assert!(programs.check(config(ONE)).1.told.is_empty(), "the first start");
+        assert!(programs.check(config(ONE)).1.started.is_empty(), "the first start");
         let (changed, found) = programs.check(config(TWO));
-        assert!(found.told[0].what.contains("`a` runs `npx -y evil`"), "{}", found.told[0]);
+        assert!(found.started[0].what.contains("`a` runs `npx -y evil`"), "{}", found.started[0]);
         assert_eq!(changed, config(TWO), "it starts");
-        assert!(programs.check(config(TWO)).1.told.is_empty());
+        assert!(programs.check(config(TWO)).1.started.is_empty());
     }
 
     #[test]
@@ -166,12 +167,12 @@ mod tests {
         let (_folder, programs) = file();
         programs.check(config(ONE));
         programs.record(&config(ONE), &config(TWO)).unwrap();
-        assert!(programs.check(config(TWO)).1.told.is_empty());
+        assert!(programs.check(config(TWO)).1.started.is_empty());
         let other = "[upstreams.b]\ncommand = \"other\"\n";
         let (before, after) = (config(other), config(&format!("{other}{ONE}")));
         programs.record(&before, &after).unwrap();
         assert_eq!(
-            programs.check(after).1.told.len(),
+            programs.check(after).1.started.len(),
             1,
             "what was there before is not vouched for"
         );

@@ -192,8 +192,8 @@ impl UpstreamSet {
         let mut warnings = warnings::of(self.listen, &self.config, self.mistake.as_ref());
         let problems = self.context.problems.borrow();
         warnings.extend(warnings::of_presets(&self.config, &preset_set, &problems));
-        let NewPrograms { told, waiting } = &self.new_programs;
-        warnings.extend(told.iter().chain(waiting).cloned());
+        let NewPrograms { started, waiting } = &self.new_programs;
+        warnings.extend(started.iter().chain(waiting).cloned());
         self.publisher.warnings.send_replace(warnings);
     }
 
@@ -241,10 +241,10 @@ impl UpstreamSet {
         let (programs, given) = (self.context.programs.clone(), config.clone());
         let checked = self.context.tasks.spawn_blocking(move || programs.check(given)).await;
         let Ok((config, found)) = checked else { return config };
-        for new in found.told.iter().chain(&found.waiting) {
+        for new in found.started.iter().chain(&found.waiting) {
             tracing::warn!("{new}");
         }
-        self.new_programs.told.extend(found.told);
+        self.new_programs.started.extend(found.started);
         self.new_programs.waiting = found.waiting;
         config
     }

@@ -41,15 +41,15 @@ pub(crate) fn of_presets(
         TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => None,
     };
     let names: BTreeSet<String> = now.upstreams.iter().filter_map(named).collect();
-    let untold = |name: &&String| problems.iter().all(|it| it.preset.as_ref() != Some(*name));
-    let unknown = names.iter().filter(untold).filter_map(|name| preset_set.get(name).err());
+    let unreported = |name: &&String| problems.iter().all(|it| it.preset.as_ref() != Some(*name));
+    let unknown = names.iter().filter(unreported).filter_map(|name| preset_set.get(name).err());
     problems.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
 }
 
 /// A questionable setting in the file, as a warning.
 pub(crate) fn doubt(doubt: &ConfigError) -> Failure {
-    let place = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    let what = format!("config.toml{place}: {}", doubt.what);
+    let location = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let what = format!("config.toml{location}: {}", doubt.what);
     Failure::new(Code::Configuration, what, doubt.remedy.clone())
 }
 

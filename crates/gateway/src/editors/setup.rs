@@ -30,7 +30,7 @@ pub fn check_location() -> Result<(), Failure> {
 
 fn refuse_transient(system: System, program: &Path) -> Result<(), Failure> {
     match location::transient(system, program) {
-        Some(place) => Err(Failure::new(Code::Refused, place.sentence(), place.remedy())),
+        Some(location) => Err(Failure::new(Code::Refused, location.sentence(), location.remedy())),
         None => Ok(()),
     }
 }

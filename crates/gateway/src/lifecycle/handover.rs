@@ -311,10 +311,10 @@ mod tests {
     /// The two ends of a line.
     async fn line() -> (tempfile::TempDir, HandoverConnection, HandoverConnection) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run/stand");
-        let mut stand = HandoverListener::open(&path).unwrap();
+        let path = folder.path().join("run/handover");
+        let mut listener = HandoverListener::open(&path).unwrap();
         let connecting = HandoverConnection::connect(&path, std::process::id());
-        let (here, there) = tokio::join!(stand.next(), connecting);
+        let (here, there) = tokio::join!(listener.next(), connecting);
         (folder, here.unwrap(), there.unwrap())
     }
 

@@ -102,12 +102,12 @@ impl RunningGateway {
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
-        let place = packet.into_listener();
+        let passed = packet.into_listener();
         let usable = |(listener, lock): (std::net::TcpListener, _)| {
             listener.set_nonblocking(true)?;
             Ok((TcpListener::from_std(listener)?, lock))
         };
-        place.and_then(usable).map_err(TakeoverError::Useless)
+        passed.and_then(usable).map_err(TakeoverError::Useless)
     }
 
     /// Reports that all is ready, and waits until the old gateway has stopped writing files. Returns

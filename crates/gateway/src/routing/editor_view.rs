@@ -180,7 +180,7 @@ impl View {
             upstream: upstream.name().as_str(),
             title: &upstream.config.title,
             fate: DeliveryStatus::NotSent(NotSent::Hidden),
-            detail: &hidden.place(upstream.name(), &self.editor),
+            detail: &hidden.setting(upstream.name(), &self.editor),
             attempts: 0,
             held: Duration::ZERO,
             retry_after: None,
@@ -190,8 +190,8 @@ impl View {
 
     /// Says what hides a resource.
     pub fn hidden_message(&self, upstream: &UpstreamHandle, uri: &str, hidden: Hidden) -> String {
-        let place = hidden.place(upstream.name(), &self.editor);
-        format!("A list in config.toml hides `{uri}` ({place}). To use it, change that list.")
+        let setting = hidden.setting(upstream.name(), &self.editor);
+        format!("A list in config.toml hides `{uri}` ({setting}). To use it, change that list.")
     }
 
     /// A hint to add when something is not found, because it may be hidden.

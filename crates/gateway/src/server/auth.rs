@@ -105,7 +105,7 @@ impl Authenticator {
     }
 
     /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
-    fn check_place(&self, request: &Request, own_page: bool) -> Result<(), AccessDenied> {
+    fn check_headers(&self, request: &Request, own_page: bool) -> Result<(), AccessDenied> {
         check_origin(access_request(request), self.port, own_page)?;
         if request.method() == Method::OPTIONS { Err(AccessDenied::Origin) } else { Ok(()) }
     }
@@ -126,9 +126,9 @@ pub async fn require_editor_token(
     request: Request,
     next: Next,
 ) -> Response {
-    let place = authenticator.check_place(&request, false);
+    let headers = authenticator.check_headers(&request, false);
     let token = bearer(access_request(&request)).ok();
-    match place.and_then(|()| authenticator.editor(token)) {
+    match headers.and_then(|()| authenticator.editor(token)) {
         Ok(editor) => {
             if let Some(state) = request.extensions().get::<Arc<ConnectionState>>()
                 && !state.set_editor(|| authenticator.budgets.connection(&editor.name))
@@ -148,7 +148,7 @@ pub async fn require_control_token(
     next: Next,
 ) -> Response {
     let known =
-        authenticator.check_place(&request, true).and_then(|()| bearer(access_request(&request)));
+        authenticator.check_headers(&request, true).and_then(|()| bearer(access_request(&request)));
     match known {
         // To an editor, the control API does not exist.
         Ok(token) if authenticator.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
@@ -167,7 +167,7 @@ pub async fn require_own_origin(
     request: Request,
     next: Next,
 ) -> Response {
-    match authenticator.check_place(&request, true) {
+    match authenticator.check_headers(&request, true) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refuse(refusal),
     }

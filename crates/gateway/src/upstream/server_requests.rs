@@ -152,14 +152,14 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Sends answers to a server's requests. A server that does not read them loses some.
 #[derive(Clone)]
 pub(super) struct AnswerQueue {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     sending: Arc<Semaphore>,
 }
 
 impl Default for AnswerQueue {
     fn default() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(MOST_ANSWERS)),
+            slots: Arc::new(Semaphore::new(MOST_ANSWERS)),
             sending: Arc::new(Semaphore::new(ANSWERS_AT_ONCE)),
         }
     }
@@ -171,14 +171,14 @@ impl AnswerQueue {
         tasks: &TaskTracker,
         sending: impl Future<Output = ()> + Send + 'static,
     ) {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
             return tracing::debug!("dropped an answer: the server does not read its answers");
         };
         let turns = Arc::clone(&self.sending);
         tasks.spawn(async move {
             let _turn = turns.acquire_owned().await;
             let _ = timeout(ANSWER_TIMEOUT, sending).await;
-            drop(place);
+            drop(slot);
         });
     }
 }
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(tasks.len(), MOST_ANSWERS);
         tasks.close();
         tasks.wait().await;
-        assert_eq!(queue.places.available_permits(), MOST_ANSWERS);
+        assert_eq!(queue.slots.available_permits(), MOST_ANSWERS);
     }
 
     #[tokio::test]

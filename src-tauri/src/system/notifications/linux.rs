@@ -78,29 +78,29 @@ impl Notifications {
     }
 
     /// Shows a notification, replacing the one with the same id.
-    async fn notify(&mut self, id: AlertId, notice: &Alert) -> zbus::Result<bool> {
+    async fn notify(&mut self, id: AlertId, alert: &Alert) -> zbus::Result<bool> {
         let connection = self.bus().await?;
         let daemon = Daemon::query(&connection).await?;
         let before = self.shown.get(&id).filter(|shown| shown.daemon == daemon.process);
         let unseen = self.shown.contains_key(&id) && before.is_none_or(|it| it.dismissed);
-        if notice.quiet && notice.buttons.is_empty() && unseen {
+        if alert.quiet && alert.buttons.is_empty() && unseen {
             // The user no longer sees the first notification, so a follow-up without a question
             // is not needed.
             return Ok(true);
         }
         let number = before.map_or(0, |shown| shown.number);
-        let body = if daemon.markup { escaped(&notice.body) } else { notice.body.clone() };
+        let body = if daemon.markup { escaped(&alert.body) } else { alert.body.clone() };
         let mut actions = vec![CLICK, "Open"];
         if daemon.buttons {
-            actions.extend(notice.buttons.iter().flat_map(|it| [it.key(), it.label()]));
+            actions.extend(alert.buttons.iter().flat_map(|it| [it.key(), it.label()]));
         }
-        let urgency: u8 = if notice.quiet { 0 } else { 1 };
+        let urgency: u8 = if alert.quiet { 0 } else { 1 };
         let hints = HashMap::from([
             ("desktop-entry", Value::from(ENTRY)),
             ("urgency", Value::from(urgency)),
-            ("suppress-sound", Value::from(notice.quiet)),
+            ("suppress-sound", Value::from(alert.quiet)),
         ]);
-        let (title, default_expiry) = (notice.title.as_str(), -1_i32);
+        let (title, default_expiry) = (alert.title.as_str(), -1_i32);
         let call = ("Evermoor", number, ICON, title, body.as_str(), actions, hints, default_expiry);
         let answer = connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &call).await?;
         let number: u32 = answer.body().deserialize()?;
@@ -150,8 +150,8 @@ impl Notifications {
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
-        match timeout(DAEMON_TIMEOUT, self.notify(id, notice)).await {
+    async fn show(&mut self, id: AlertId, alert: &Alert) -> bool {
+        match timeout(DAEMON_TIMEOUT, self.notify(id, alert)).await {
             Ok(Ok(shown)) => shown,
             Ok(Err(error)) => {
                 warn!(%error, "cannot show a notification");
@@ -164,8 +164,8 @@ impl Notifier for Notifications {
         }
     }
 
-    async fn replace(&mut self, id: AlertId, notice: &Alert) {
-        self.show(id, notice).await;
+    async fn replace(&mut self, id: AlertId, alert: &Alert) {
+        self.show(id, alert).await;
     }
 
     async fn withdraw(&mut self, id: AlertId) {

@@ -52,9 +52,8 @@ impl Notifications {
     }
 
     /// Shows the text only.
-    fn show_plain(&self, notice: &Alert) -> bool {
-        let shown =
-            self.app.notification().builder().title(&notice.title).body(&notice.body).show();
+    fn show_plain(&self, alert: &Alert) -> bool {
+        let shown = self.app.notification().builder().title(&alert.title).body(&alert.body).show();
         if let Err(error) = &shown {
             warn!(%error, "cannot show a notification");
         }
@@ -71,7 +70,7 @@ impl Notifications {
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
+    async fn show(&mut self, id: AlertId, alert: &Alert) -> bool {
         if self.clicks.is_none() {
             return false;
         }
@@ -79,16 +78,16 @@ impl Notifier for Notifications {
         self.app.state::<CurrentDelivery>().set(answer.delivery());
         match answer.delivery() {
             NotificationDelivery::WithButtons => {
-                self.register(&notice.buttons);
-                timeout(ADD_TIMEOUT, add(id, notice)).await.is_ok_and(|shown| shown == Ok(true))
+                self.register(&alert.buttons);
+                timeout(ADD_TIMEOUT, add(id, alert)).await.is_ok_and(|shown| shown == Ok(true))
             }
-            NotificationDelivery::Plain => self.show_plain(notice),
+            NotificationDelivery::Plain => self.show_plain(alert),
             NotificationDelivery::Declined => false,
         }
     }
 
-    async fn replace(&mut self, id: AlertId, notice: &Alert) {
-        self.show(id, notice).await;
+    async fn replace(&mut self, id: AlertId, alert: &Alert) {
+        self.show(id, alert).await;
     }
 
     async fn withdraw(&mut self, id: AlertId) {
@@ -177,12 +176,12 @@ impl Reply {
 }
 
 /// Shows a notification, replacing the one with the same id.
-fn add(id: AlertId, notice: &Alert) -> oneshot::Receiver<bool> {
+fn add(id: AlertId, alert: &Alert) -> oneshot::Receiver<bool> {
     let content = UNMutableNotificationContent::new();
-    content.setTitle(&NSString::from_str(&notice.title));
-    content.setBody(&NSString::from_str(&notice.body));
-    content.setCategoryIdentifier(&NSString::from_str(&set_name(&notice.buttons)));
-    if !notice.quiet {
+    content.setTitle(&NSString::from_str(&alert.title));
+    content.setBody(&NSString::from_str(&alert.body));
+    content.setCategoryIdentifier(&NSString::from_str(&set_name(&alert.buttons)));
+    if !alert.quiet {
         content.setSound(Some(&UNNotificationSound::defaultSound()));
     }
     let name = NSString::from_str(&name(id));

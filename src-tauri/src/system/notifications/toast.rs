@@ -18,17 +18,17 @@ pub(super) fn registration(icon: &Path) -> [(&'static str, String); 2] {
 }
 
 /// The toast's XML.
-pub(super) fn xml(notice: &Alert) -> String {
-    let buttons = notice.buttons.iter().map(|button| {
+pub(super) fn xml(alert: &Alert) -> String {
+    let buttons = alert.buttons.iter().map(|button| {
         format!("<action content=\"{}\" arguments=\"{}\"/>", button.label(), button.key())
     });
     let buttons: String = buttons.collect();
-    let sound = if notice.quiet { "<audio silent=\"true\"/>" } else { "" };
+    let sound = if alert.quiet { "<audio silent=\"true\"/>" } else { "" };
     format!(
         "<toast><visual><binding template=\"ToastGeneric\"><text>{}</text><text>{}</text></binding>\
          </visual><actions>{buttons}</actions>{sound}</toast>",
-        escaped(&notice.title),
-        escaped(&notice.body),
+        escaped(&alert.title),
+        escaped(&alert.body),
     )
 }
 

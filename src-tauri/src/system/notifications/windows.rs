@@ -45,14 +45,14 @@ impl Notifications {
         Self { sender, clicks, shown: BTreeMap::new() }
     }
 
-    fn toast(&mut self, id: AlertId, notice: &Alert) -> windows::core::Result<()> {
+    fn toast(&mut self, id: AlertId, alert: &Alert) -> windows::core::Result<()> {
         let document = XmlDocument::new()?;
-        document.LoadXml(&HSTRING::from(toast::xml(notice)))?;
+        document.LoadXml(&HSTRING::from(toast::xml(alert)))?;
         let toast = ToastNotification::CreateToastNotification(&document)?;
         toast.SetTag(&tag(id))?;
         toast.SetGroup(&HSTRING::from(GROUP))?;
         // A quiet replacement does not pop up again.
-        toast.SetSuppressPopup(notice.quiet && self.shown.contains_key(&id))?;
+        toast.SetSuppressPopup(alert.quiet && self.shown.contains_key(&id))?;
         let sender = self.sender.clone();
         toast.Activated(&TypedEventHandler::new(
             move |_: Ref<'_, ToastNotification>, event: Ref<'_, IInspectable>| {
@@ -75,16 +75,16 @@ impl Notifications {
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
-        let shown = self.toast(id, notice);
+    async fn show(&mut self, id: AlertId, alert: &Alert) -> bool {
+        let shown = self.toast(id, alert);
         if let Err(error) = &shown {
             warn!(%error, "cannot show a notification");
         }
         shown.is_ok()
     }
 
-    async fn replace(&mut self, id: AlertId, notice: &Alert) {
-        self.show(id, notice).await;
+    async fn replace(&mut self, id: AlertId, alert: &Alert) {
+        self.show(id, alert).await;
     }
 
     async fn withdraw(&mut self, id: AlertId) {

@@ -140,8 +140,8 @@ async fn it_writes_invalid_data_on_its_streams() {
     let mut stream = http().get(pieces.events_url()).send().await.unwrap();
     stream.chunk().await.unwrap();
     pieces.tell(Fault::Babble).await;
-    let heard = stream.chunk().await.unwrap().unwrap();
-    assert!(String::from_utf8_lossy(&heard).contains("oops"));
+    let received = stream.chunk().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&received).contains("oops"));
 }
 
 #[tokio::test]

@@ -106,8 +106,9 @@ async fn progress_structured_content_and_errors_of_tools_arrive() {
     });
     let said = editor.ask("tools/call", &params).await;
     assert_eq!(said["structuredContent"], json!({ "nonce": "a" }));
-    let heard = editor.heard[0].params.as_ref().map(Raw::as_str).expect("progress says how much");
-    assert!(heard.contains("\"mine\""), "{heard}");
+    let progress =
+        editor.notifications[0].params.as_ref().map(Raw::as_str).expect("progress says how much");
+    assert!(progress.contains("\"mine\""), "{progress}");
     let said = editor.call("create_pieces_memory", &json!({})).await;
     assert_eq!(said["isError"], true);
     assert_eq!(said["content"][0]["text"], "Say what it is about.");

@@ -61,5 +61,5 @@ async fn announce_until_told(pieces: &Pieces, notifications: &mut Events) {
             }
         }
     };
-    timeout(PATIENCE, announcing).await.expect("it is heard in time");
+    timeout(PATIENCE, announcing).await.expect("the editor is notified in time");
 }

@@ -40,7 +40,7 @@ pub(crate) enum Connection {
 pub(crate) struct Posts {
     wire: Wire,
     said: mpsc::UnboundedSender<Value>,
-    heard: mpsc::UnboundedReceiver<Value>,
+    messages: mpsc::UnboundedReceiver<Value>,
     streams: JoinSet<()>,
     calls: HashMap<u64, AbortHandle>,
 }
@@ -63,7 +63,7 @@ impl Connection {
         capabilities: Value,
     ) -> Self {
         let mut wire = Wire::to(gateway, &format!("/mcp/{upstream}"));
-        let (said, heard) = mpsc::unbounded_channel();
+        let (said, messages) = mpsc::unbounded_channel();
         let mut streams = JoinSet::new();
         if !protocol_version.is_stateless() {
             wire = wire.initialized(protocol_version.as_str(), capabilities).await;
@@ -72,7 +72,7 @@ impl Connection {
             assert_eq!(notifications.status(), StatusCode::OK);
             streams.spawn(forward(notifications, said.clone()));
         }
-        Self::Http(Posts { wire, said, heard, streams, calls: HashMap::new() })
+        Self::Http(Posts { wire, said, messages, streams, calls: HashMap::new() })
     }
 
     pub(crate) fn shim(gateway: &Gateway, upstream: &str) -> Self {
@@ -101,7 +101,7 @@ impl Connection {
         match self {
             Self::Sse { stream, .. } => stream.next().await.expect("the stream is open").1,
             Self::Http(posts) => {
-                let message = timeout(PATIENCE, posts.heard.recv()).await;
+                let message = timeout(PATIENCE, posts.messages.recv()).await;
                 message.expect("a message in time").expect("the other end is here")
             }
             Self::Shim { process, .. } => {

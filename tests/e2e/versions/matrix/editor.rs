@@ -20,7 +20,7 @@ pub(crate) struct Editor {
     /// Sent requests, to be repeated with the input they need.
     sent: HashMap<u64, (String, Value)>,
     answers: HashMap<u64, Value>,
-    heard: VecDeque<Value>,
+    notifications: VecDeque<Value>,
     /// The requests it received, in order.
     pub(crate) questions: Vec<Value>,
 }
@@ -45,10 +45,17 @@ impl Editor {
             }
             Route::Shim => Connection::shim(gateway, upstream),
         };
-        let (sent, answers, heard) = (HashMap::new(), HashMap::new(), VecDeque::new());
+        let (sent, answers, notifications) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let questions = Vec::new();
-        let mut editor =
-            Self { protocol_version, connection, number: 0, sent, answers, heard, questions };
+        let mut editor = Self {
+            protocol_version,
+            connection,
+            number: 0,
+            sent,
+            answers,
+            notifications,
+            questions,
+        };
         if route != Route::Http && !protocol_version.is_stateless() {
             let params = json!({
                 "protocolVersion": protocol_version.as_str(),
@@ -116,8 +123,8 @@ impl Editor {
     /// The next notification that satisfies `wanted`. Others are kept.
     pub(crate) async fn receive(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            if let Some(place) = self.heard.iter().position(&wanted) {
-                return self.heard.remove(place).expect("it was just seen");
+            if let Some(index) = self.notifications.iter().position(&wanted) {
+                return self.notifications.remove(index).expect("it was just seen");
             }
             self.take().await;
         }
@@ -148,7 +155,7 @@ impl Editor {
             self.connection.send(&reply_message).await;
             self.questions.push(message);
         } else {
-            self.heard.push_back(message);
+            self.notifications.push_back(message);
         }
     }
 }

@@ -157,7 +157,7 @@ impl Cell {
             true => (ledger.executions("listens [\"note:1\"]"), usize::MAX),
             false => {
                 let streams = match self.upstream.transport {
-                    Transport::Http => ledger.executions("news"),
+                    Transport::Http => ledger.executions("notification stream"),
                     Transport::Sse | Transport::Stdio => usize::MAX,
                 };
                 (ledger.executions("resources/subscribe note:1"), streams)

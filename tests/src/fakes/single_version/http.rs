@@ -92,7 +92,7 @@ pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpR
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     let notifications = server.notifications.subscribe();
-    server.ledger.record("news");
+    server.ledger.record("notification stream");
     let events = futures_util::stream::unfold(
         (notifications, server),
         |(mut notifications, server)| async move {

@@ -36,11 +36,11 @@ const asked = () => fetch.mock.calls.map(([path]) => path)
 
 let stop = () => {}
 function watch() {
-  const told: Presence[] = []
-  stop = new BrowserGateway().watch((presence) => told.push(presence))
-  return told
+  const seen: Presence[] = []
+  stop = new BrowserGateway().watch((presence) => seen.push(presence))
+  return seen
 }
-const kinds = (told: Presence[]) => told.map(({ kind }) => kind)
+const kinds = (seen: Presence[]) => seen.map(({ kind }) => kind)
 const pass = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds)
 
 beforeEach(() => {
@@ -62,9 +62,9 @@ afterEach(() => {
 describe('logging in', () => {
   test('a page without a token sends no request and is locked', async () => {
     sessionStorage.clear()
-    const told = watch()
+    const seen = watch()
     await pass()
-    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(seen).toEqual([{ kind: 'locked', stale: false }])
     expect(asked()).toEqual([])
   })
 
@@ -72,41 +72,41 @@ describe('logging in', () => {
     sessionStorage.clear()
     history.replaceState(null, '', '/#code=once')
     answers.push(Response.json({ token: 'fresh' }), stream().answer)
-    const told = watch()
+    const seen = watch()
     expect(location.hash).toBe('')
     await pass()
     expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"code":"once"}')
     expect(fetch.mock.calls[1]?.[1]?.headers).toEqual({ Authorization: 'Bearer fresh' })
-    expect(told).toEqual([{ kind: 'serving', status: status() }])
+    expect(seen).toEqual([{ kind: 'serving', status: status() }])
   })
 
   test('a used code is reported as stale', async () => {
     sessionStorage.clear()
     history.replaceState(null, '', '/#code=again')
     answers.push(new Response('', { status: 401 }))
-    const told = watch()
+    const seen = watch()
     await pass()
-    expect(told).toEqual([{ kind: 'locked', stale: true }])
+    expect(seen).toEqual([{ kind: 'locked', stale: true }])
   })
 
   test('an invalid token is forgotten', async () => {
     answers.push(new Response('', { status: 401 }))
-    const told = watch()
+    const seen = watch()
     await pass(60_000)
-    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(seen).toEqual([{ kind: 'locked', stale: false }])
     expect(sessionStorage).toHaveLength(0)
     expect(asked()).toEqual(['/api/events'])
   })
 
   test('a new link in the same tab unlocks the page', async () => {
     sessionStorage.clear()
-    const told = watch()
+    const seen = watch()
     await pass()
     answers.push(Response.json({ token: 'fresh' }), stream().answer)
     history.replaceState(null, '', '/#code=new')
     dispatchEvent(new Event('hashchange'))
     await pass()
-    expect(kinds(told)).toEqual(['locked', 'serving'])
+    expect(kinds(seen)).toEqual(['locked', 'serving'])
   })
 })
 
@@ -114,12 +114,12 @@ describe('the stream', () => {
   test('is reopened forever after it ends, with growing waits', async () => {
     const first = stream()
     answers.push(first.answer)
-    const told = watch()
+    const seen = watch()
     await pass()
     for (let failed = 0; failed < 20; failed++) answers.push(new Error('refused'))
     first.end()
     await pass()
-    expect(kinds(told)).toEqual(['serving', 'lost'])
+    expect(kinds(seen)).toEqual(['serving', 'lost'])
     const counts = []
     for (const wait of [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]) {
       await pass(wait - 1)
@@ -130,29 +130,29 @@ describe('the stream', () => {
     expect(counts).toEqual([1, 1, 1, 1, 1, 1, 1])
     answers.splice(0, answers.length, stream().answer)
     await pass(5_000)
-    expect(told.at(-1)?.kind).toBe('serving')
+    expect(seen.at(-1)?.kind).toBe('serving')
   })
 
   test('is reopened without an error if it falls silent', async () => {
     answers.push(stream().answer, stream().answer)
-    const told = watch()
+    const seen = watch()
     await pass(45_000)
-    expect(kinds(told)).toEqual(['serving', 'serving'])
+    expect(kinds(seen)).toEqual(['serving', 'serving'])
   })
 
   test('that never starts means that the gateway is lost', async () => {
-    const told = watch()
+    const seen = watch()
     await pass(10_000)
-    expect(kinds(told)).toEqual(['lost'])
+    expect(kinds(seen)).toEqual(['lost'])
   })
 
   test('closes when nothing watches it', async () => {
     answers.push(stream().answer)
-    const told = watch()
+    const seen = watch()
     await pass()
     stop()
     await pass(120_000)
-    expect(kinds(told)).toEqual(['serving'])
+    expect(kinds(seen)).toEqual(['serving'])
     expect(asked()).toHaveLength(1)
   })
 })
@@ -191,14 +191,14 @@ describe('a request', () => {
 })
 
 test('a broken stream is reopened until it is stopped', async () => {
-  const heard: string[] = []
+  const received: string[] = []
   const first = stream()
   answers.push(first.answer, stream().answer)
-  const quiet = new BrowserGateway().follow('/api/events?calls=1', ({ event }) => heard.push(event))
+  const quiet = new BrowserGateway().follow('/api/events?calls=1', ({ event }) => received.push(event))
   await pass()
   first.end()
   await pass(1_000)
-  expect(heard).toEqual(['status', 'status'])
+  expect(received).toEqual(['status', 'status'])
   quiet()
   await pass(60_000)
   expect(asked()).toHaveLength(2)

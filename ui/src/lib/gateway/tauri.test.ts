@@ -17,25 +17,25 @@ function shell(answer: (command: string, args: unknown) => unknown) {
 }
 
 test('the presence is requested once and then followed', async () => {
-  const told: Presence[] = []
-  shell((command) => (command === 'presence' ? serving : undefined)).watch((presence) => told.push(presence))
-  await vi.waitFor(() => expect(told).toEqual([serving]))
+  const seen: Presence[] = []
+  shell((command) => (command === 'presence' ? serving : undefined)).watch((presence) => seen.push(presence))
+  await vi.waitFor(() => expect(seen).toEqual([serving]))
   await emit('presence', lost)
-  expect(told).toEqual([serving, lost])
+  expect(seen).toEqual([serving, lost])
 })
 
 test('an answer that is older than the last event is ignored', async () => {
   let answer: (presence: Presence) => void = () => {}
   const pending = new Promise<Presence>((resolve) => (answer = resolve))
-  const told: Presence[] = []
+  const seen: Presence[] = []
   const asked = vi.fn(() => pending)
-  shell(asked).watch((presence) => told.push(presence))
+  shell(asked).watch((presence) => seen.push(presence))
   await vi.waitFor(() => expect(asked).toHaveBeenCalled())
   await emit('presence', serving)
   answer({ kind: 'starting' })
   await pending
   await Promise.resolve()
-  expect(told).toEqual([serving])
+  expect(seen).toEqual([serving])
 })
 
 test('a refused request returns the failure, and an unknown error has a text too', async () => {
@@ -48,15 +48,15 @@ test('a refused request returns the failure, and an unknown error has a text too
 })
 
 test('requests and copied texts are passed to the tray application', async () => {
-  const heard: unknown[] = []
+  const invoked: unknown[] = []
   const gateway = shell((command, args) => {
-    heard.push([command, args])
+    invoked.push([command, args])
     return { status: 200, body: { checks: [] } }
   })
   expect(await gateway.ask('GET', '/api/doctor')).toEqual({ ok: true, value: { checks: [] } })
   await gateway.ask('PUT', '/api/settings', { port: 7421 })
   await gateway.copy('text')
-  expect(heard).toEqual([
+  expect(invoked).toEqual([
     ['control', { method: 'GET', path: '/api/doctor', body: null }],
     ['control', { method: 'PUT', path: '/api/settings', body: { port: 7421 } }],
     ['copy', { text: 'text' }],

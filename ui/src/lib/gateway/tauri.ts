@@ -18,27 +18,27 @@ export class ShellGateway implements Gateway {
     openFolder: (what: Folder) => invoke('open_folder', { what }),
     openLink: (url) => invoke('open_link', { url }),
     onShow: (go) => {
-      const hear = ({ page }: { page: string }) => go(page)
+      const receive = ({ page }: { page: string }) => go(page)
       // The application keeps a request that came while this page was loading.
-      return hearing('show', hear, () => invoke<{ page: string } | null>('listening').then((waited) => waited && hear(waited)))
+      return subscribe('show', receive, () => invoke<{ page: string } | null>('listening').then((waited) => waited && receive(waited)))
     },
   }
 
   watch(tell: (presence: Presence) => void): () => void {
     let stopped = false
-    let heard = false
-    const hear = (presence: Presence) => {
-      heard = true
+    let received = false
+    const receive = (presence: Presence) => {
+      received = true
       if (!stopped) tell(presence)
     }
     // Listen first, then ask, so that no change is missed or overwritten by an older answer.
-    const listening = listen<Presence>('presence', (event) => hear(event.payload))
+    const listening = listen<Presence>('presence', (event) => receive(event.payload))
     void listening
       .then(() => invoke<Presence>('presence'))
       .then((presence) => {
-        if (!heard) hear(presence)
+        if (!received) receive(presence)
       })
-      .catch((error: unknown) => hear({ kind: 'lost', failure: failureOf(error) }))
+      .catch((error: unknown) => receive({ kind: 'lost', failure: failureOf(error) }))
     return () => {
       stopped = true
       void listening.then((unlisten) => unlisten()).catch(() => undefined)
@@ -61,8 +61,8 @@ export class ShellGateway implements Gateway {
   }
 }
 
-function hearing<T>(name: string, hear: (payload: T) => void, begun: () => Promise<unknown>): () => void {
-  const listening = listen<T>(name, (event) => hear(event.payload))
+function subscribe<T>(name: string, receive: (payload: T) => void, begun: () => Promise<unknown>): () => void {
+  const listening = listen<T>(name, (event) => receive(event.payload))
   void listening.then(begun).catch(() => undefined)
   return () => void listening.then((unlisten) => unlisten()).catch(() => undefined)
 }

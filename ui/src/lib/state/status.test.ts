@@ -8,10 +8,10 @@ const after = (events: BoardEvent[], now = NOON, board: Board = emptyBoard(NOON)
   events.reduce((before, event) => next(before, event, now), board)
 
 const serving = (link: UpstreamState): BoardEvent => ({
-  kind: 'told',
+  kind: 'observed',
   presence: { kind: 'serving', status: status(upstream('PiecesOS', link)) },
 })
-const lost: BoardEvent = { kind: 'told', presence: { kind: 'lost', failure: failure('connection_lost') } }
+const lost: BoardEvent = { kind: 'observed', presence: { kind: 'lost', failure: failure('connection_lost') } }
 const ask: BoardEvent = { kind: 'requested', name: 'piecesos' }
 
 test('the last state stays when the gateway is lost', () => {
@@ -26,7 +26,7 @@ test('the gateway is lost since the first of several failures', () => {
 })
 
 test('a locked page keeps no state', () => {
-  const locked: BoardEvent = { kind: 'told', presence: { kind: 'locked', stale: false } }
+  const locked: BoardEvent = { kind: 'observed', presence: { kind: 'locked', stale: false } }
   expect(after([serving(connected()), locked]).status).toBeUndefined()
 })
 
@@ -58,7 +58,7 @@ describe('a requested restart', () => {
 
   test('ends when its gateway or its upstream is gone', () => {
     expect(pending(serving(down()), ask, lost)).toEqual([])
-    const none: BoardEvent = { kind: 'told', presence: { kind: 'serving', status: status() } }
+    const none: BoardEvent = { kind: 'observed', presence: { kind: 'serving', status: status() } }
     expect(pending(serving(down()), ask, none)).toEqual([])
   })
 
@@ -79,7 +79,7 @@ describe('a requested restart', () => {
 
 test('a revocation ends when the editor or the gateway is gone, or when its refusal expires', () => {
   const has = (...names: string[]): BoardEvent => ({
-    kind: 'told',
+    kind: 'observed',
     presence: { kind: 'serving', status: { ...status(), editors: names.map((name) => editor(name)) } },
   })
   const revocation: BoardEvent = { kind: 'revoking', name: 'cursor' }

@@ -20,7 +20,7 @@ export interface Board {
 }
 
 export type BoardEvent =
-  | { kind: 'told'; presence: Presence }
+  | { kind: 'observed'; presence: Presence }
   | { kind: 'ticked' }
   | { kind: 'requested'; name: string }
   | { kind: 'refused'; name: string; failure: Failure }
@@ -35,7 +35,7 @@ export function emptyBoard(now: number, status?: Status): Board {
 
 export function next(board: Board, event: BoardEvent, now: number): Board {
   switch (event.kind) {
-    case 'told':
+    case 'observed':
       return tell({ ...board, now }, event.presence)
     case 'ticked':
       return settle({ ...board, now })

@@ -24,7 +24,7 @@ export class Store {
       if (presence.kind === 'serving' && this.board.presence.kind !== 'serving') this.arrivals++
       if (presence.kind === 'serving') last.write(presence.status)
       if (presence.kind === 'locked') last.forget()
-      this.#note({ kind: 'told', presence })
+      this.#note({ kind: 'observed', presence })
     })
     const ticking = setInterval(() => this.#note({ kind: 'ticked' }), 1_000)
     return () => {

@@ -76,7 +76,7 @@ export const newTokenAbout = 'For an editor that connects over HTTP and is not i
 export const nameLabel = 'Editor name'
 export const make = 'Create token'
 export const making = 'Creating…'
-export const toldOnce = 'Copy it now. It is not shown again.'
+export const shownOnce = 'Copy it now. It is not shown again.'
 export const theToken = 'the token'
 export const finished = 'Done'
 

@@ -8,10 +8,10 @@ import { NOON, app, connected, down, editor, failure, status, upstream } from '.
 import type { AppStatus, Code, UpstreamStatus } from '../types'
 
 const serving = (...upstreams: UpstreamStatus[]) =>
-  next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
+  next(emptyBoard(NOON), { kind: 'observed', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
 
 const lose = (board: Board, code: Code = 'connection_lost') =>
-  next(board, { kind: 'told', presence: { kind: 'lost', failure: failure(code) } }, NOON)
+  next(board, { kind: 'observed', presence: { kind: 'lost', failure: failure(code) } }, NOON)
 
 const later = (board: Board, milliseconds: number) => next(board, { kind: 'ticked' }, NOON + milliseconds)
 
@@ -128,7 +128,7 @@ test('hidden tools are counted separately', () => {
 test('an editor shows how much it sees', () => {
   const sees = (tools: number, prompts: number, resources: number) => {
     const state = { ...status(), editors: [editor('zed', { shown: { tools, prompts, resources } })] }
-    return editorsOf(next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: state } }, NOON))[0]?.sees
+    return editorsOf(next(emptyBoard(NOON), { kind: 'observed', presence: { kind: 'serving', status: state } }, NOON))[0]?.sees
   }
   expect(sees(34, 0, 0)).toBe('Sees 34 tools')
   expect(sees(1, 2, 1)).toBe('Sees 1 tool, 2 prompts, 1 resource')

@@ -15,7 +15,7 @@ pub struct UpstreamUrl {
     /// The address with its references.
     template: Template,
     /// The address with a placeholder for each reference.
-    place: Url,
+    placeholder: Url,
 }
 
 /// Why an address is invalid.
@@ -54,15 +54,15 @@ impl UpstreamUrl {
             }
         };
         if template.is_plain() {
-            let place = with("")?;
-            return Ok(Self { template, place });
+            let placeholder = with("")?;
+            return Ok(Self { template, placeholder });
         }
         // A letter is valid in a host, a digit also in a port: if the origin differs, a reference
         // stands for a part of it.
-        let (place, other) = (with("x"), with("1"));
-        match (place, other) {
-            (Ok(place), Ok(other)) if place.origin() == other.origin() => {
-                Ok(Self { template, place })
+        let (placeholder, other) = (with("x"), with("1"));
+        match (placeholder, other) {
+            (Ok(placeholder), Ok(other)) if placeholder.origin() == other.origin() => {
+                Ok(Self { template, placeholder })
             }
             (Err(bad @ InvalidUrl::NoAddress { .. }), Err(_)) => Err(bad),
             _ => Err(InvalidUrl::Elsewhere),
@@ -74,13 +74,13 @@ impl UpstreamUrl {
     }
 
     /// The address with placeholders; use only its scheme, host and port.
-    pub fn place(&self) -> &Url {
-        &self.place
+    pub fn placeholder(&self) -> &Url {
+        &self.placeholder
     }
 
     /// The address for display: without user name, password or query, and with "…" for references.
     pub fn shown(&self) -> String {
-        let mut shown = self.place.clone();
+        let mut shown = self.placeholder.clone();
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.set_query(None);
@@ -102,7 +102,7 @@ impl UpstreamUrl {
         mut value: impl FnMut(&SecretRef) -> Result<String, E>,
     ) -> Result<Url, E> {
         let filled = self.template.fill(|reference| Ok(percent_encode(&value(reference)?)))?;
-        Ok(Url::parse(filled.reveal()).unwrap_or_else(|_| self.place.clone()))
+        Ok(Url::parse(filled.reveal()).unwrap_or_else(|_| self.placeholder.clone()))
     }
 }
 
@@ -110,7 +110,7 @@ impl std::fmt::Display for UpstreamUrl {
     /// The normalised address, or the text as written if it has references.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.template.is_plain() {
-            true => self.place.fmt(f),
+            true => self.placeholder.fmt(f),
             false => f.write_str(self.template.as_written()),
         }
     }
@@ -170,7 +170,7 @@ mod tests {
         fn no_secret_changes_the_origin(value in ".*") {
             let address = UpstreamUrl::parse("https://x.example:8443/a/${keyring:k}?b=${keyring:k}").unwrap();
             let url = address.fill(|_| Ok::<_, ()>(value.clone())).unwrap();
-            prop_assert_eq!(url.origin(), address.place().origin());
+            prop_assert_eq!(url.origin(), address.placeholder().origin());
             let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
             prop_assert_eq!(query, [("b".to_owned(), value)]);
         }

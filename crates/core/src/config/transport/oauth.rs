@@ -115,7 +115,7 @@ impl OAuthOptions {
             let what = "The `url` contains a secret, which the authorization server would learn.";
             return Err(wrong(start, what, "Remove the secret from `url`, or remove `auth`."));
         }
-        if !is_private(url.place()) {
+        if !is_private(url.placeholder()) {
             let what = "A sign-in needs an https address.";
             return Err(wrong(start, what, "Write `https` in `url`, or remove `auth`."));
         }

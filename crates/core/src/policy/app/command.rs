@@ -29,8 +29,8 @@ impl CommandLine {
 }
 
 /// Launches an app without bringing it to the front. `None` if the system has no such launch method.
-pub fn launch(os: Os, place: &LaunchMethod) -> Option<CommandLine> {
-    Some(match (os, place) {
+pub fn launch(os: Os, launch_method: &LaunchMethod) -> Option<CommandLine> {
+    Some(match (os, launch_method) {
         (Os::MacOs, LaunchMethod::Bundle(id)) => CommandLine::new("open", ["-g", "-b", id]),
         (Os::MacOs, LaunchMethod::App(path)) => CommandLine::new("open", ["-g", "-a", path]),
         (Os::MacOs, LaunchMethod::Url(url)) => CommandLine::new("open", ["-g", url]),
@@ -185,7 +185,7 @@ mod tests {
                 let Some(on) = preset.on(os) else { continue };
                 let found = install_markers(os, on, env)
                     .into_iter()
-                    .filter_map(|sign| sign.place)
+                    .filter_map(|sign| sign.launch_method)
                     .collect();
                 all.push_str(&format!("{} on {os:?}\n", preset.title));
                 for way in launch_methods(os, on, found, Some(r"C:\seen\running.exe")) {

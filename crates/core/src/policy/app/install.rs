@@ -31,7 +31,7 @@ pub enum LaunchMethod {
 pub struct InstallMarker {
     pub path: String,
     /// How to launch it then; `None` if this proves only that it is installed.
-    pub place: Option<LaunchMethod>,
+    pub launch_method: Option<LaunchMethod>,
 }
 
 /// The paths to look for, the preferred ones first.
@@ -52,12 +52,15 @@ pub fn install_markers(
             false => os.expand(program, set).into_iter().collect(),
         };
         found.extend(paths.into_iter().map(|path| InstallMarker {
-            place: Some(LaunchMethod::Program { path: path.clone(), args: on.args.clone() }),
+            launch_method: Some(LaunchMethod::Program {
+                path: path.clone(),
+                args: on.args.clone(),
+            }),
             path,
         }));
     }
     let more = on.signs.iter().filter_map(|path| os.expand(path, set));
-    found.extend(more.map(|path| InstallMarker { path, place: None }));
+    found.extend(more.map(|path| InstallMarker { path, launch_method: None }));
     found
 }
 
@@ -70,12 +73,12 @@ pub fn launch_methods(
     seen: Option<&str>,
 ) -> Vec<LaunchMethod> {
     let mut launch_methods = Vec::new();
-    let mut add = |place: LaunchMethod| {
-        if !launch_methods.contains(&place) {
-            launch_methods.push(place);
+    let mut add = |launch_method: LaunchMethod| {
+        if !launch_methods.contains(&launch_method) {
+            launch_methods.push(launch_method);
         }
     };
-    // Launch Services may know a bundle in a place that was not searched.
+    // Launch Services may know a bundle in a folder that was not searched.
     if let (Os::MacOs, Some(id)) = (os, &on.bundle) {
         add(LaunchMethod::Bundle(id.clone()));
     }
@@ -100,7 +103,7 @@ fn bundles(on: &PlatformSpec, set: &impl Fn(&str) -> Option<String>) -> Vec<Inst
     let folders = ["/Applications".to_owned()].into_iter().chain(own);
     folders
         .map(|folder| format!("{folder}/{app}"))
-        .map(|path| InstallMarker { place: Some(LaunchMethod::App(path.clone())), path })
+        .map(|path| InstallMarker { launch_method: Some(LaunchMethod::App(path.clone())), path })
         .collect()
 }
 
@@ -110,8 +113,9 @@ fn packages(on: &PlatformSpec, set: &impl Fn(&str) -> Option<String>) -> Vec<Ins
         .filter(|folder| folder.starts_with('/'))
         .or_else(|| home.map(|home| format!("{home}/.local/share")));
     let mut signs = Vec::new();
-    let mut add =
-        |path: String, place: LaunchMethod| signs.push(InstallMarker { path, place: Some(place) });
+    let mut add = |path: String, launch_method: LaunchMethod| {
+        signs.push(InstallMarker { path, launch_method: Some(launch_method) })
+    };
     if let Some(name) = &on.snap {
         for folder in ["/snap/bin", "/var/lib/snapd/snap/bin"] {
             add(format!("{folder}/{name}"), LaunchMethod::Snap(name.clone()));
@@ -213,7 +217,7 @@ mod tests {
                 "/opt/y/y",
             ]
         );
-        let last = install_markers(Os::Linux, &on, env).pop().unwrap().place;
+        let last = install_markers(Os::Linux, &on, env).pop().unwrap().launch_method;
         let program =
             LaunchMethod::Program { path: "/opt/y/y".into(), args: vec!["--quiet".into()] };
         assert_eq!(last, Some(program));

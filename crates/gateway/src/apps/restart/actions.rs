@@ -74,8 +74,12 @@ impl ActionRunner {
             RestartAction::End(stop_mode) => end(process, *stop_mode),
             RestartAction::Launch { way } => {
                 self.app.change(|seen| seen.launching = true);
-                start(self.launch_methods.get(*way).and_then(|place| command::launch(OS, place)))
-                    .boxed()
+                start(
+                    self.launch_methods
+                        .get(*way)
+                        .and_then(|launch_method| command::launch(OS, launch_method)),
+                )
+                .boxed()
             }
             RestartAction::Progress(_) | RestartAction::Finish(_) => ready(None).boxed(),
         };

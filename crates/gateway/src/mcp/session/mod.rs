@@ -163,7 +163,7 @@ impl ActiveSession {
 
     /// Whether a log message passes the session's level. Without a level, every message does.
     pub fn wants_log(&self, logged: &Notification) -> bool {
-        self.level().is_none_or(|level| level.hears(logged))
+        self.level().is_none_or(|level| level.passes(logged))
     }
 
     /// Registers a call so that the editor can cancel it.

@@ -214,7 +214,7 @@ impl ResponseMessages {
                     return Some(Message::Response(self.final_response(response, newer_already)));
                 }
                 ExchangeEvent::Notification(notification) if notification.method == method::LOG => {
-                    if self.asked.level.is_some_and(|level| level.hears(&notification)) {
+                    if self.asked.level.is_some_and(|level| level.passes(&notification)) {
                         return Some(Message::Notification(notification));
                     }
                 }

@@ -107,15 +107,15 @@ fn judge_login(entry: Option<login::LoginEntry>) -> Check {
         }
         // The system resolves a name without a folder.
         Some(program) if program.is_absolute() && !program.exists() => {
-            let (place, program) = (entry.place, program.display());
-            let detail = format!("{place} starts {program}, which does not exist.");
+            let (location, program) = (entry.location, program.display());
+            let detail = format!("{location} starts {program}, which does not exist.");
             Check::bad(id, title, detail, remedy)
         }
         Some(program) => {
             Check::good(id, title, format!("The system starts {} at login.", program.display()))
         }
         None => {
-            let detail = format!("{} names no program to start.", entry.place);
+            let detail = format!("{} names no program to start.", entry.location);
             Check::bad(id, title, detail, remedy)
         }
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_login_entry_must_name_an_existing_program() {
         let entry = |program: Option<&str>, is_on| login::LoginEntry {
-            place: "Evermoor.desktop".into(),
+            location: "Evermoor.desktop".into(),
             program: program.map(Into::into),
             is_on,
         };

@@ -40,8 +40,8 @@ impl Side {
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
         let ending =
             ConnectionShutdown { stop, moved: moved.clone(), handover_items: mpsc::channel(1).0 };
-        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().ok();
-        let state = Arc::new(ConnectionState::new(place));
+        let slot = Arc::new(Semaphore::new(1)).try_acquire_owned().ok();
+        let state = Arc::new(ConnectionState::new(slot));
         if known {
             state.set_authenticated();
         }

@@ -101,7 +101,7 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Connections {
     app: Router,
     limits: ConnectionLimits,
-    /// The places for unauthenticated connections.
+    /// The slots for unauthenticated connections.
     unauthenticated: Arc<Semaphore>,
     connections: TaskTracker,
     ending: ConnectionShutdown,
@@ -132,18 +132,18 @@ impl Connections {
     /// backlog.
     pub async fn accept_from(&self, listener: &TcpListener) -> Infallible {
         loop {
-            let place = Arc::clone(&self.unauthenticated).acquire_owned().await;
+            let slot = Arc::clone(&self.unauthenticated).acquire_owned().await;
             let stream = accept(listener).await;
-            self.serve(stream, place.ok(), Bytes::new());
+            self.serve(stream, slot.ok(), Bytes::new());
         }
     }
 
     /// Continues a connection of another gateway. `read` is what that gateway already read from it. An
-    /// unauthenticated one is closed if there is no place for it.
+    /// unauthenticated one is closed if there is no slot for it.
     pub fn adopt(&self, stream: TcpStream, known: bool, read: Bytes) {
         match Arc::clone(&self.unauthenticated).try_acquire_owned() {
             _ if known => self.serve(stream, None, read),
-            Ok(place) => self.serve(stream, Some(place), read),
+            Ok(slot) => self.serve(stream, Some(slot), read),
             Err(_) => {}
         }
     }
@@ -163,8 +163,8 @@ impl Connections {
         self.connections.is_empty()
     }
 
-    fn serve(&self, stream: TcpStream, place: Option<OwnedSemaphorePermit>, read: Bytes) {
-        let state = Arc::new(ConnectionState::new(place));
+    fn serve(&self, stream: TcpStream, slot: Option<OwnedSemaphorePermit>, read: Bytes) {
+        let state = Arc::new(ConnectionState::new(slot));
         // Responses are small and should not wait for more data.
         let _ = stream.set_nodelay(true);
         let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());

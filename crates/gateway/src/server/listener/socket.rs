@@ -99,7 +99,7 @@ impl<S> ClientSocket<S> {
     }
 
     /// Starts the time for the next head. Without a token, it began with the connection, so that nobody
-    /// keeps a place among the unauthenticated connections with requests that need no token.
+    /// keeps a slot among the unauthenticated connections with requests that need no token.
     fn await_head(&mut self) {
         let began = if self.state.is_authenticated() { Instant::now() } else { self.state.opened };
         let due = began + self.limits.head;

@@ -1,8 +1,8 @@
 //! The state of one connection, which its parts share.
 //!
 //! # Theory of operation
-//! A connection takes a place among the unauthenticated connections until it has presented a valid token.
-//! There is a fixed number of places, and nobody keeps one for long: without a token, a connection is
+//! A connection takes a slot among the unauthenticated connections until it has presented a valid token.
+//! There is a fixed number of slots, and nobody keeps one for long: without a token, a connection is
 //! closed when the time for its first head is over.
 //!
 //! Requests on a connection come one after the other, so it is always in one [`Phase`].
@@ -18,8 +18,8 @@ use crate::system::budget::ConnectionCharge;
 /// The state of one connection.
 pub struct ConnectionState {
     pub(super) opened: Instant,
-    /// Its place among the unauthenticated connections; `None` once it has presented a valid token.
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Its slot among the unauthenticated connections; `None` once it has presented a valid token.
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
     /// What it takes of its editor's budget, once that is known.
     editor: Mutex<Option<ConnectionCharge>>,
     phase: Mutex<Phase>,
@@ -54,11 +54,11 @@ pub(super) enum RequestProgress {
 }
 
 impl ConnectionState {
-    /// A new connection. Without a place, it counts as authenticated.
-    pub(super) fn new(place: Option<OwnedSemaphorePermit>) -> Self {
+    /// A new connection. Without a slot, it counts as authenticated.
+    pub(super) fn new(slot: Option<OwnedSemaphorePermit>) -> Self {
         Self {
             opened: Instant::now(),
-            place: Mutex::new(place),
+            slot: Mutex::new(slot),
             editor: Mutex::default(),
             phase: Mutex::new(Phase::Idle),
             requests: AtomicU64::new(0),
@@ -68,7 +68,7 @@ impl ConnectionState {
 
     /// A valid token was presented: from now on the connection may stay open.
     pub fn set_authenticated(&self) {
-        drop(self.place.lock().take());
+        drop(self.slot.lock().take());
     }
 
     /// The same, for an editor that has room for the connection. Returns whether it has.
@@ -86,7 +86,7 @@ impl ConnectionState {
     }
 
     pub(super) fn is_authenticated(&self) -> bool {
-        self.place.lock().is_none()
+        self.slot.lock().is_none()
     }
 
     /// How many requests have started.

@@ -34,8 +34,8 @@ impl Client {
             )
             .route("/flood", get(flood));
         let limits = ConnectionLimits::default();
-        let place = Arc::new(Semaphore::new(1)).acquire_owned().await.ok();
-        let state = Arc::new(ConnectionState::new(place));
+        let slot = Arc::new(Semaphore::new(1)).acquire_owned().await.ok();
+        let state = Arc::new(ConnectionState::new(slot));
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
         serving.spawn(connection(other, Bytes::new(), app, state, limits, ending()));

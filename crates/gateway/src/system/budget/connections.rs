@@ -19,7 +19,7 @@ pub(super) struct ConnectionPlaces(Arc<Mutex<HashMap<String, usize>>>);
 /// A connection of an editor, until this is dropped.
 pub(crate) struct ConnectionCharge {
     editor: String,
-    places: Arc<Mutex<HashMap<String, usize>>>,
+    connections: Arc<Mutex<HashMap<String, usize>>>,
     _memory: Charge,
 }
 
@@ -28,10 +28,10 @@ impl Budgets {
     /// leave a quarter of the file descriptors to everything else, and one editor takes half of them.
     pub(crate) fn connection(&self, editor: &str) -> Option<ConnectionCharge> {
         let memory = self.editor(editor).try_charge(CONNECTION_SIZE).ok()?;
-        let places = Arc::clone(&self.0.connections.0);
+        let connections = Arc::clone(&self.0.connections.0);
         let limit = descriptors::limit();
         {
-            let mut open = places.lock();
+            let mut open = connections.lock();
             let all: usize = open.values().sum();
             let own = open.get(editor).copied().unwrap_or_default();
             if own >= limit / 2 || all >= limit / 4 * 3 {
@@ -39,13 +39,13 @@ impl Budgets {
             }
             open.insert(editor.to_owned(), own + 1);
         }
-        Some(ConnectionCharge { editor: editor.to_owned(), places, _memory: memory })
+        Some(ConnectionCharge { editor: editor.to_owned(), connections, _memory: memory })
     }
 }
 
 impl Drop for ConnectionCharge {
     fn drop(&mut self) {
-        let mut open = self.places.lock();
+        let mut open = self.connections.lock();
         if let Some(count) = open.get_mut(&self.editor) {
             *count -= 1;
             if *count == 0 {

@@ -141,7 +141,7 @@ impl ProtectedServer {
             name: config.name.to_string(),
             title: config.title.clone(),
             // `auth` is refused for an address that contains a secret.
-            url: url.place().clone(),
+            url: url.placeholder().clone(),
             local: config.transport.is_local(),
             reach: reach.clone(),
             oauth,

@@ -24,7 +24,7 @@ use evermoor_core::protocol::sse;
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::handshake;
 use super::duplex::{self, Inbox, Outgoing, SendError};
-use super::http::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, Place};
+use super::http::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, RequestTarget};
 use super::http::{body_or_nothing, status};
 use crate::system::budget::{Budget, Intake, SharedCharge};
 use crate::system::message_body::MessageBody;
@@ -53,9 +53,10 @@ pub(crate) async fn connect(
 async fn open(clients: &HttpClients, url: &Url) -> Result<(SseReader, Url), Failure> {
     let mut headers = clients.headers().clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
-    let (class, method, place) = (RetryClass::Repeatable, Method::GET, &Place::new(url.clone()));
+    let (class, method, target) =
+        (RetryClass::Repeatable, Method::GET, &RequestTarget::new(url.clone()));
     let (headers, body) = (Cow::Owned(headers), MessageBody::default());
-    let request = HttpRequest { class, method, place, headers, body };
+    let request = HttpRequest { class, method, target, headers, body };
     let answer = clients.send(request).await.map_err(|error| status::failure(url, &error))?;
     if !answer.status().is_success() || !answer.is_event_stream() {
         return Err(status::refused(url, answer).await);
@@ -109,7 +110,7 @@ async fn write(
     endpoint: Url,
     tasks: TaskTracker,
 ) {
-    let place = Arc::new(Place::new(endpoint));
+    let target = Arc::new(RequestTarget::new(endpoint));
     let mut headers = clients.headers().clone();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let headers = Arc::new(headers);
@@ -124,15 +125,16 @@ async fn write(
         if receipt.is_closed() {
             continue;
         }
-        let (inbox, place, clients) = (inbox.clone(), place.clone(), clients.clone());
+        let (inbox, target, clients) = (inbox.clone(), target.clone(), clients.clone());
         let headers = Arc::clone(&headers);
         tasks.spawn(async move {
             let (class, method, body) = (RetryClass::Once, Method::POST, text.into());
             let headers = Cow::Borrowed(&*headers);
-            let posting = clients.send(HttpRequest { class, method, place: &place, headers, body });
+            let posting =
+                clients.send(HttpRequest { class, method, target: &target, headers, body });
             let sent = tokio::select! {
                 biased;
-                answer = posting => post_result(answer, &inbox, &place.url).await,
+                answer = posting => post_result(answer, &inbox, &target.url).await,
                 // Some servers never answer a POST for a session that has ended.
                 () = drained(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };

@@ -56,8 +56,8 @@ const HEADER: usize = 5;
 
 impl HandoverConnection {
     /// Connects to the gateway with this process id.
-    pub async fn connect(stand: &Path, pid: u32) -> io::Result<Self> {
-        system::connect(stand, pid).await
+    pub async fn connect(path: &Path, pid: u32) -> io::Result<Self> {
+        system::connect(path, pid).await
     }
 }
 
@@ -118,10 +118,10 @@ mod tests {
     /// Both ends of a connection, and the folder of its socket.
     async fn connected() -> (tempfile::TempDir, HandoverConnection, HandoverConnection) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run/stand");
-        let mut stand = HandoverListener::open(&path).unwrap();
+        let path = folder.path().join("run/handover");
+        let mut listener = HandoverListener::open(&path).unwrap();
         let (here, there) =
-            tokio::join!(stand.next(), HandoverConnection::connect(&path, std::process::id()));
+            tokio::join!(listener.next(), HandoverConnection::connect(&path, std::process::id()));
         (folder, here.unwrap(), there.unwrap())
     }
 
@@ -208,7 +208,7 @@ mod tests {
     async fn the_socket_is_closed_to_other_users() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run/stand");
+        let path = folder.path().join("run/handover");
         let _stand = HandoverListener::open(&path).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
@@ -222,7 +222,7 @@ mod tests {
         let open = folder.path().join("open");
         std::fs::create_dir(&open).unwrap();
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let error = HandoverListener::open(&open.join("stand")).unwrap_err();
+        let error = HandoverListener::open(&open.join("listener")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
@@ -230,11 +230,11 @@ mod tests {
     #[tokio::test]
     async fn a_pipe_of_another_process_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run/stand");
-        let mut stand = HandoverListener::open(&path).unwrap();
+        let path = folder.path().join("run/handover");
+        let mut listener = HandoverListener::open(&path).unwrap();
         assert!(HandoverConnection::connect(&path, std::process::id() + 1).await.is_err());
         let (here, there) =
-            tokio::join!(stand.next(), HandoverConnection::connect(&path, std::process::id()));
+            tokio::join!(listener.next(), HandoverConnection::connect(&path, std::process::id()));
         assert!(here.is_ok() && there.is_ok());
     }
 
@@ -242,7 +242,7 @@ mod tests {
     #[tokio::test]
     async fn the_socket_of_a_killed_gateway_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run/stand");
+        let path = folder.path().join("run/handover");
         let first = HandoverListener::open(&path).unwrap();
         std::mem::forget(first);
         let mut second = HandoverListener::open(&path).unwrap();

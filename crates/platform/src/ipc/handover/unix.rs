@@ -74,8 +74,8 @@ impl Drop for HandoverListener {
 }
 
 /// The process id needs no check: only this user may enter the folder.
-pub(super) async fn connect(stand: &Path, _: u32) -> io::Result<HandoverConnection> {
-    accept(UnixStream::connect(stand).await?)
+pub(super) async fn connect(path: &Path, _: u32) -> io::Result<HandoverConnection> {
+    accept(UnixStream::connect(path).await?)
 }
 
 fn accept(stream: UnixStream) -> io::Result<HandoverConnection> {

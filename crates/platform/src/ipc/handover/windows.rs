@@ -94,8 +94,8 @@ impl HandoverListener {
     }
 }
 
-pub(super) async fn connect(stand: &Path, pid: u32) -> io::Result<HandoverConnection> {
-    let pipe = ClientOptions::new().open(name(stand, pid))?;
+pub(super) async fn connect(path: &Path, pid: u32) -> io::Result<HandoverConnection> {
+    let pipe = ClientOptions::new().open(name(path, pid))?;
     // Another process may have created a pipe with this name.
     let peer = process_at(pipe.as_raw_handle(), GetNamedPipeServerProcessId)?;
     if peer != pid {

@@ -20,7 +20,7 @@ const APPROVED: &str =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginEntry {
     /// The path of the file, or the registry key.
-    pub place: String,
+    pub location: String,
     /// The program that it starts, if it can be read.
     pub program: Option<PathBuf>,
     /// False if the user disabled it in the system settings.
@@ -29,14 +29,14 @@ pub struct LoginEntry {
 
 /// Finds the entry.
 pub async fn find() -> Option<LoginEntry> {
-    let (place, text) = match file() {
+    let (location, text) = match file() {
         Some(file) => (file.display().to_string(), std::fs::read_to_string(file).ok()?),
         None => (RUN.to_owned(), registered().await?),
     };
-    let approval = approval(Path::new(&place));
+    let approval = approval(Path::new(&location));
     let is_on = approval.permits(is_enabled(System::HERE, &text));
     let program = program_of(System::HERE, &text);
-    Some(LoginEntry { place, program, is_on })
+    Some(LoginEntry { location, program, is_on })
 }
 
 /// Writes the entry that starts a program, on systems where it is a file.
@@ -66,7 +66,7 @@ pub async fn remove() -> io::Result<Option<String>> {
                 run::output("reg", &["delete", APPROVED, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
         }
     }
-    Ok(Some(entry.place))
+    Ok(Some(entry.location))
 }
 
 fn file() -> Option<PathBuf> {

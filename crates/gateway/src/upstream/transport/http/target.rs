@@ -16,7 +16,7 @@ use evermoor_core::protocol::translate::client_meta::ClientMeta;
 use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::super::outbound::OutboundCall;
-use super::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, Place};
+use super::client::{HttpAnswer, HttpCallError, HttpClients, HttpRequest, RequestTarget};
 use crate::system::message_body::MessageBody;
 use crate::upstream::server_requests::{AnswerQueue, ServerRequests};
 
@@ -25,7 +25,7 @@ pub(super) struct HttpTarget {
     pub(super) clients: HttpClients,
     pub(super) url: Url,
     pub(super) era: SessionMode,
-    place: Place,
+    target: RequestTarget,
     /// The headers of every message that is posted, and of every other request.
     post_headers: HeaderMap,
     other_headers: HeaderMap,
@@ -51,12 +51,12 @@ impl SessionMode {
 
 impl HttpTarget {
     pub(super) fn new(clients: HttpClients, url: Url, era: SessionMode) -> Self {
-        let place = Place::new(url.clone());
+        let target = RequestTarget::new(url.clone());
         let (post_headers, other_headers) = (HeaderMap::new(), HeaderMap::new());
         let (ids, requests) = (AtomicU64::new(1), ServerRequests::default());
         let answers = AnswerQueue::default();
         let mut target =
-            Self { clients, url, era, place, post_headers, other_headers, ids, requests, answers };
+            Self { clients, url, era, target, post_headers, other_headers, ids, requests, answers };
         target.prepare_headers();
         target
     }
@@ -136,7 +136,7 @@ impl HttpTarget {
             }
         }
         let body = message.to_parts().into();
-        self.send(HttpRequest { class, method: Method::POST, place: &self.place, headers, body })
+        self.send(HttpRequest { class, method: Method::POST, target: &self.target, headers, body })
             .await
     }
 
@@ -160,7 +160,7 @@ impl HttpTarget {
 
     fn without_body<'a>(&'a self, method: Method, headers: Cow<'a, HeaderMap>) -> HttpRequest<'a> {
         let (class, body) = (RetryClass::Repeatable, MessageBody::default());
-        HttpRequest { class, method, place: &self.place, headers, body }
+        HttpRequest { class, method, target: &self.target, headers, body }
     }
 
     async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {

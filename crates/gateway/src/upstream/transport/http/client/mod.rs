@@ -59,14 +59,14 @@ enum Way {
 pub(crate) struct HttpRequest<'a> {
     pub(crate) class: RetryClass,
     pub(crate) method: Method,
-    pub(crate) place: &'a Place,
+    pub(crate) target: &'a RequestTarget,
     pub(crate) headers: Cow<'a, HeaderMap>,
     pub(crate) body: MessageBody,
 }
 
 /// Where requests go, parsed once.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct RequestTarget {
     pub(crate) url: Url,
     /// The path and query of the URL.
     path: Uri,
@@ -145,9 +145,9 @@ impl HttpClients {
                     RetryClass::Repeatable => repeatable,
                     RetryClass::Once => once,
                 };
-                let HttpRequest { method, place, headers, body, .. } = request;
+                let HttpRequest { method, target, headers, body, .. } = request;
                 let sending =
-                    client.request(method, place.url.clone()).headers(headers.into_owned());
+                    client.request(method, target.url.clone()).headers(headers.into_owned());
                 Ok(HttpAnswer::Network(sending.body(body.into_bytes()).send().await?))
             }
         }
@@ -161,7 +161,7 @@ impl HttpRequest<'_> {
     }
 }
 
-impl Place {
+impl RequestTarget {
     pub(crate) fn new(url: Url) -> Self {
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let path = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
@@ -173,46 +173,46 @@ async fn send_direct(
     client: &Arc<DirectClient>,
     request: HttpRequest<'_>,
 ) -> Result<HttpAnswer, HttpCallError> {
-    let HttpRequest { class, method, place, headers, body } = request;
+    let HttpRequest { class, method, target, headers, body } = request;
     let fresh = match class {
         RetryClass::Repeatable => FRESH_REPEATABLE,
         RetryClass::Once => FRESH_ONCE,
     };
     let mut redirected = None;
     for _ in 0..MAX_REDIRECTS {
-        let place = redirected.as_ref().unwrap_or(place);
-        let answer = client.send(direct_request(&method, place, &headers, &body), fresh).await?;
-        match same_origin_redirect(place, &answer) {
+        let target = redirected.as_ref().unwrap_or(target);
+        let answer = client.send(direct_request(&method, target, &headers, &body), fresh).await?;
+        match same_origin_redirect(target, &answer) {
             Some(named) => redirected = Some(named),
             None => return Ok(HttpAnswer::Direct(answer)),
         }
     }
-    let place = redirected.as_ref().unwrap_or(place);
-    let last = client.send(direct_request(&method, place, &headers, &body), fresh).await?;
+    let target = redirected.as_ref().unwrap_or(target);
+    let last = client.send(direct_request(&method, target, &headers, &body), fresh).await?;
     Ok(HttpAnswer::Direct(last))
 }
 
 fn direct_request(
     method: &Method,
-    place: &Place,
+    target: &RequestTarget,
     headers: &HeaderMap,
     body: &MessageBody,
 ) -> Request<MessageBody> {
     let mut request = Request::new(body.clone());
     *request.method_mut() = method.clone();
-    *request.uri_mut() = place.path.clone();
+    *request.uri_mut() = target.path.clone();
     *request.headers_mut() = headers.clone();
     request
 }
 
 /// Where a redirect goes that is followed; see [`follow`].
-fn same_origin_redirect(place: &Place, answer: &DirectAnswer) -> Option<Place> {
+fn same_origin_redirect(target: &RequestTarget, answer: &DirectAnswer) -> Option<RequestTarget> {
     if !keeps_method(answer.status()) {
         return None;
     }
     let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
-    let named = place.url.join(location).ok()?;
-    (named.origin() == place.url.origin()).then(|| Place::new(named))
+    let named = target.url.join(location).ok()?;
+    (named.origin() == target.url.origin()).then(|| RequestTarget::new(named))
 }
 
 /// 301, 302 and 303 turn a POST into a GET.
