@@ -51,7 +51,7 @@ impl Exit {
     }
 }
 
-/// Prints an error: as data on stdout for programs, and as text on stderr for people.
+/// Prints an error: as data on stdout for programs, and as text on stderr for users.
 fn report(data: Value, words: &dyn std::fmt::Display) {
     if terminal::options().json {
         terminal::print_json(json!({ "error": data }));

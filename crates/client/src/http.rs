@@ -173,7 +173,7 @@ impl EventStream {
     }
 }
 
-/// The innermost error, which is the one that means something to a person.
+/// The innermost error, the only one that means something to the user.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,7 +1,7 @@
 //! The time of day. Only this module reads it, so its users are easy to find and to test.
 //!
 //! The wall clock can jump: somebody sets it, and it advances while the machine sleeps. Use it for
-//! times that people see or that are stored. Measure durations with `tokio::time::Instant`.
+//! times that users see or that are stored. Measure durations with `tokio::time::Instant`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

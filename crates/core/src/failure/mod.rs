@@ -1,4 +1,4 @@
-//! Failures with a code for programs and a remedy for people.
+//! Failures with a code for programs and a remedy for users.
 //!
 //! A [`Failure`] says what happened and what to do next. Programs decide by its [`Code`], never by
 //! its text. The text is never empty. [`outcome`] builds the answer to a call that did not get one

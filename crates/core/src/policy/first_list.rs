@@ -22,7 +22,7 @@ pub enum Outlook {
     Starting,
     /// It is down, and may come back at any time.
     Down,
-    /// Only a person can make it available.
+    /// Only a user can make it available.
     NeedsPerson,
 }
 

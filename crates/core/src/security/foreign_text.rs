@@ -3,7 +3,7 @@
 //! Servers, editors and files choose names, descriptions and error messages. In a terminal, their
 //! control characters move the cursor or set the title; in a log, a line break forges a line; in a
 //! report, Markdown loads an image or notifies a stranger; anywhere, bidirectional characters
-//! reorder what a person reads. Control sequences are removed, and every other character that is not
+//! reorder what a user reads. Control sequences are removed, and every other character that is not
 //! shown as itself becomes [`REPLACEMENT`].
 
 use std::borrow::Cow;

@@ -5,7 +5,7 @@
 //! upstream; its connector locates the application for each connection ([`port_finder`], [`App`]).
 //! Beside it runs an [`AppWatcher`]: it watches the process, observes its health ([`observe`],
 //! [`probe`]), tells the supervisor when the application is back, finds out why it exited
-//! ([`exit_cause`]), and restarts it ([`restart`]). Both share an [`AppState`], which people see.
+//! ([`exit_cause`]), and restarts it ([`restart`]). Both share an [`AppState`], which users see.
 //! `evermoor_core::policy::app` decides what to do; this folder does it.
 //!
 //! # Layout
@@ -68,7 +68,7 @@ pub struct WatcherContext {
     pub apps: Apps,
     pub history: History,
     pub restart_records: Arc<RestartRecords>,
-    /// Notified when something that people see has changed.
+    /// Notified when something that users see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,

@@ -1,4 +1,4 @@
-//! What is known about one application, shared by its connector, its watcher and the people who
+//! What is known about one application, shared by its connector, its watcher and the users who
 //! view it.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use evermoor_core::policy::app::state::{AppHealth, AppHealthState};
 /// The shared state of one application.
 pub(crate) struct AppState {
     seen: watch::Sender<Observed>,
-    /// How many people have the application's page open.
+    /// How many users have the application's page open.
     viewers: watch::Sender<usize>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Observed {
     pub(super) usage: Option<Usage>,
     /// The memory limit in bytes, above which the policy acts.
     pub(super) alarm: Option<u64>,
-    /// What people are offered to do.
+    /// What users are offered to do.
     pub(super) offer: Option<String>,
     /// Evermoor no longer restarts it automatically.
     pub(super) gave_up: bool,
@@ -177,7 +177,7 @@ impl AppState {
         self.viewers.subscribe()
     }
 
-    /// What people are shown.
+    /// What users are shown.
     pub(crate) fn view(&self) -> Option<api::AppStatus> {
         let seen = self.seen.borrow();
         let health = seen.health.as_ref()?;

@@ -432,7 +432,7 @@ impl AppWatcher {
         self.context.history.add_event(name, self.context.clock.now(), what);
     }
 
-    /// Changes the observed state, and publishes it if people would see a difference.
+    /// Changes the observed state, and publishes it if users would see a difference.
     fn update(&self, change: impl FnOnce(&mut Observed)) {
         let before = self.app.view();
         self.app.change(change);

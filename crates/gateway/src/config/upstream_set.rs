@@ -70,7 +70,7 @@ pub struct UpstreamSetHandle {
 #[derive(Clone)]
 pub struct UpstreamSetContext {
     pub store: CatalogCache,
-    /// Notified when something that people see has changed.
+    /// Notified when something that users see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,

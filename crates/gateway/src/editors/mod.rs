@@ -120,7 +120,7 @@ impl Editors {
         self.table.read().tokens.of(name).map(str::to_owned)
     }
 
-    /// The editors as people see them.
+    /// The editors as users see them.
     pub fn list(&self) -> Vec<api::EditorStatus> {
         let table = self.table.read();
         let editor = |(name, made): (&str, Option<u64>)| api::EditorStatus {

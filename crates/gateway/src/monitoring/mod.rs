@@ -1,4 +1,4 @@
-//! What the gateway knows about its own work and shows to people.
+//! What the gateway knows about its own work and shows to users.
 //!
 //! - [`status`]: the state of all upstreams, derived and kept up to date
 //! - [`activity`]: the calls of editors; [`clients`]: which clients are connected

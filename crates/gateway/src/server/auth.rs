@@ -173,7 +173,7 @@ pub async fn require_own_origin(
     }
 }
 
-/// Requires that a browser shows the page to a person, for a page to which another site sends it.
+/// Requires that a browser shows the page to a user, for a page to which another site sends it.
 pub async fn require_navigation(
     State(authenticator): State<Arc<Authenticator>>,
     request: Request,

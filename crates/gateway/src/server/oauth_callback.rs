@@ -1,7 +1,7 @@
 //! `/oauth/callback`: where the browser comes back to after a sign-in to a server.
 //!
 //! The browser has no token of Evermoor. The state in the address names the sign-in, works once and
-//! cannot be guessed. Only a browser that shows the page to a person may open it: a script, a frame or
+//! cannot be guessed. Only a browser that shows the page to a user may open it: a script, a frame or
 //! an image of a web page is refused.
 
 use std::sync::Arc;

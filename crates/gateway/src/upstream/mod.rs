@@ -78,7 +78,7 @@ pub struct UpstreamContext {
     pub apps: Apps,
     /// Resolves the secrets that upstreams refer to.
     pub secrets: Secrets,
-    /// What people permitted Evermoor to do at upstreams.
+    /// What users permitted Evermoor to do at upstreams.
     pub grants: Grants,
     pub budgets: Budgets,
 }

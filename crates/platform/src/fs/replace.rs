@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::foreign;
 use super::rename::rename_over;
 
-/// A larger file is not one that a person edits.
+/// A larger file is not one that a user edits.
 const MAX_SIZE: u64 = 32 << 20;
 
 /// Why the file was not replaced.

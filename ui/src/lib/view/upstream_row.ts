@@ -41,7 +41,7 @@ function restartStep(app: AppStatus | null): string | undefined {
   return restart && !restart.end ? restart.steps.at(-1)?.what : undefined
 }
 
-/** Whether an application needs nothing from a person. */
+/** Whether an application needs nothing from the user. */
 function isCalm({ next, offer, notes }: AppStatus): boolean {
   return next === 'nothing' && !offer && notes.length === 0
 }

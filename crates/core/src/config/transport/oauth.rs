@@ -32,7 +32,7 @@ pub struct OAuthOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
-    /// A person, in a browser.
+    /// A user, in a browser.
     #[default]
     AuthorizationCode,
     /// Nobody: the client has a secret of its own.
@@ -61,7 +61,7 @@ pub(crate) struct OAuthTable {
 }
 
 impl Grant {
-    /// Whether a person has to sign in.
+    /// Whether a user has to sign in.
     pub fn needs_a_person(self) -> bool {
         match self {
             Self::AuthorizationCode => true,

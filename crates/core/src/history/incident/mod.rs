@@ -4,7 +4,7 @@
 //! Unix time in milliseconds.
 //!
 //! - [`report`]: a Markdown report about several incidents
-//! - [`text`]: times, durations and amounts as people read them
+//! - [`text`]: times, durations and amounts as users read them
 
 pub mod report;
 pub mod text;

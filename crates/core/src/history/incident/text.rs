@@ -1,4 +1,4 @@
-//! Times, durations and amounts as text for people.
+//! Times, durations and amounts as text for users.
 
 use std::time::{Duration, UNIX_EPOCH};
 

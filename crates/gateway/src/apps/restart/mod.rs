@@ -192,7 +192,7 @@ impl<'a> RestartDriver<'a> {
         RestartEvent::HandshakeCompleted(run)
     }
 
-    /// Logs a step, records it in the history and shows it to people.
+    /// Logs a step, records it in the history and shows it to users.
     fn report(&self, what: String) {
         tracing::info!(upstream = %self.watcher.upstream.name(), "{what}");
         self.watcher.record_event(what.clone());

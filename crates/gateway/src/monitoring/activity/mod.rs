@@ -1,4 +1,4 @@
-//! The calls of editors, as people see them: who called what, the outcome, and how long it took.
+//! The calls of editors, as users see them: who called what, the outcome, and how long it took.
 //!
 //! # Theory of operation
 //! An exchange carries a [`CallRecorder`] and closes it with its response; a record that is dropped

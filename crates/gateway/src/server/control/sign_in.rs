@@ -150,7 +150,7 @@ async fn protected(
 }
 
 fn no_sign_in(config: &UpstreamConfig) -> Failure {
-    let what = format!("{} needs no sign-in by a person.", config.title);
+    let what = format!("{} needs no sign-in by a user.", config.title);
     let remedy = "Only a server with a `url`, and without an `Authorization` header, can use one.";
     Failure::new(Code::Refused, what, remedy)
 }

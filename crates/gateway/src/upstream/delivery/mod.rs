@@ -159,7 +159,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Why waiting is no use, if only a person can make the upstream available.
+    /// Why waiting is no use, if only a user can make the upstream available.
     fn needs_a_person(&mut self) -> Option<NotSent> {
         match &self.handle.state.borrow().link {
             LinkState::Paused { .. } => Some(NotSent::Paused),

@@ -131,7 +131,7 @@ impl HttpClients {
         self.send_once(request.with(&token)).await
     }
 
-    /// Why a request was refused, if the person must permit more for it.
+    /// Why a request was refused, if the user must permit more for it.
     pub(crate) fn lacks_scope(&self, answer: &HttpAnswer) -> Option<Failure> {
         let grant = self.grant.as_ref().filter(|_| answer.status() == StatusCode::FORBIDDEN)?;
         grant.lacks_scope(answer.headers())
