@@ -1,13 +1,13 @@
 //! The end-to-end tests, in one binary. The name of each test is a sentence about behaviour.
 //!
 //! There is one folder per subject:
-//! - `calls`, `catalog`, `endpoint`, `versions`: what editors see
+//! - `calls`, `catalog`, `versions`: what editors see
 //! - `upstreams`, `apps`: servers and applications, and their failures
-//! - `access`, `control`, `commands`, `tray`: what people use, and who may
+//! - `access`, `commands`, `tray`: what people use, and who may
 //! - `takeover`: one gateway replaces another; `interop`: third-party programs
 //!
 //! The scenarios use the language of `evermoor_tests` (`tests/src`) and start real processes. `tidy`
-//! is different: it checks the sources against the architecture. `fuzz_seeds` replays what is fuzzed.
+//! is different: it checks the sources against the architecture.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,9 +16,6 @@ mod apps;
 mod calls;
 mod catalog;
 mod commands;
-mod control;
-mod endpoint;
-mod fuzz_seeds;
 mod interop;
 mod takeover;
 mod tidy;

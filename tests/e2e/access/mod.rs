@@ -3,9 +3,11 @@
 //! - [`paths`], [`requests`]: the paths that are served, and malformed requests
 //! - [`tokens`], [`guessing`]: one token per editor, and guessed ones
 //! - [`load`]: too many connections
+//! - [`control`]: the control API and the dashboard
 //!
 //! The files only use the scenario language in `tests/src`.
 
+mod control;
 mod guessing;
 mod load;
 mod paths;

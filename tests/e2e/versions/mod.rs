@@ -1,5 +1,6 @@
-//! Translation between MCP versions, with upstreams that speak one version only.
+//! MCP versions: the endpoint in each of them, and translation between them.
 //!
+//! - [`endpoint`]: the endpoint on the wire
 //! - [`stateless_editor`], [`input`]: 2026-07-28 editors with older servers
 //! - [`session_editor`]: editors with sessions and 2026-07-28 servers
 //! - [`content`], [`tasks`]: translation of results and tasks
@@ -7,6 +8,7 @@
 //! - [`fixture`]: what the tests share
 
 mod content;
+mod endpoint;
 mod fixture;
 mod input;
 mod matrix;

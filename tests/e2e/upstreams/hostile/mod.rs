@@ -3,10 +3,12 @@
 //! - [`calls`]: servers that attack when a tool is called
 //! - [`editors`]: editors that attack the gateway
 //! - [`all_at_once`]: all of them, beside a server and an editor that do not
+//! - [`fuzz_seeds`]: the seeds of the fuzz targets, and what fuzzing found
 
 mod all_at_once;
 mod calls;
 mod editors;
+mod fuzz_seeds;
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,6 +1,6 @@
 //! Replays the seeds of the fuzz targets, and every input that fuzzing found and that was kept.
 
-#[path = "../../fuzz/targets.rs"]
+#[path = "../../../../fuzz/targets.rs"]
 mod targets;
 
 use std::collections::BTreeSet;
