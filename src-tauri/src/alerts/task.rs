@@ -27,7 +27,7 @@ pub(super) struct AlertsTask<N> {
     acts: mpsc::UnboundedReceiver<TrayAction>,
     began: Instant,
     rules: AlertRules,
-    /// The notifications that are on the screen, as far as we know.
+    /// The notifications that are on the screen, to our knowledge.
     shown: BTreeMap<AlertId, Alert>,
 }
 

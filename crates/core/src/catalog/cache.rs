@@ -61,7 +61,7 @@ pub struct LastKnownUpstream {
     pub catalog: Catalog,
     /// The transport that worked last time. The upstream may have changed since.
     pub transport: Option<Transport>,
-    /// Whether it was seen to do two things at once, or seen not to.
+    /// Whether it was seen to handle several requests at once, or seen not to.
     pub concurrent: Option<bool>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
@@ -73,7 +73,7 @@ impl LastKnownUpstream {
         Self { handshake, catalog, transport, concurrent: None, traits }
     }
 
-    /// The same upstream, which was seen to do two things at once or not to.
+    /// The same upstream with this observation.
     pub fn seen_concurrent(self, concurrent: Option<bool>) -> Self {
         Self { concurrent, ..self }
     }

@@ -149,7 +149,7 @@ pub struct Collision {
     pub other: UpstreamName,
 }
 
-/// More collisions are not reported.
+/// How many collisions are reported.
 const MOST_COLLISIONS: usize = 20;
 /// How many resources and templates of an upstream are compared with the others'.
 const CHECKED_FOR_COLLISIONS: usize = 200;
@@ -212,7 +212,7 @@ impl MergedCatalog {
         other
     }
 
-    /// The URIs that several upstreams offer, as far as they are reported.
+    /// The URIs that several upstreams offer, up to a limit.
     pub fn collisions(&self) -> &[Collision] {
         &self.collisions
     }

@@ -108,7 +108,7 @@ pub struct UpstreamConfig {
     pub call_timeout: Duration,
     /// When it is pinged.
     pub keepalive: KeepaliveConfig,
-    /// Whether it does two things at once, if the file says so.
+    /// Whether it handles several requests at once, if the file says so.
     pub concurrent: Option<bool>,
     /// Which of its tools may be called again after a failure.
     pub retry_policy: RetryPolicy,

@@ -89,7 +89,7 @@ const MAX_MISSED: u32 = 3;
 impl Concurrency {
     /// What is known of an upstream with this entry. `preset` is what its preset says.
     pub fn of(config: &UpstreamConfig, preset: Option<bool>, observed: Option<bool>) -> Self {
-        // Who configures an interval expects answers to the pings.
+        // A configured interval means that the user expects answers to pings.
         let configured_pings = matches!(config.keepalive, KeepaliveConfig::Every(_));
         Self {
             configured: config.concurrent.or(preset),

@@ -40,7 +40,7 @@ pub struct Preset {
     pub about: Option<String>,
     /// The app may hold unsaved work: it is asked to quit and never killed.
     pub unsaved_work: bool,
-    /// Whether its MCP server does two things at once, if that is known.
+    /// Whether its MCP server handles several requests at once, if known.
     pub concurrent: Option<bool>,
     pub find: Discovery,
     /// Its MCP endpoints, preferred first. There is at least one.

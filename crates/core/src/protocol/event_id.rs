@@ -20,7 +20,7 @@ pub enum EventId {
     Call { instance_id: String, stream: u64, event: u64, call: CallRef },
 }
 
-/// A call, as far as it is needed to respond after its state is lost.
+/// What is needed of a call to respond after its state is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRef {
     pub id: Id,

@@ -1,5 +1,4 @@
-//! Parses messages. The loop of the gateway must not stand still meanwhile, so a large one is parsed on
-//! another thread.
+//! Parses messages; large ones on another thread, so that they do not block the gateway.
 
 use bytes::Bytes;
 

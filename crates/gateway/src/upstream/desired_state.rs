@@ -1,11 +1,10 @@
-//! What is wanted of an upstream: its configuration, and whether it runs.
+//! The desired state of an upstream: its configuration, and whether it runs.
 //!
 //! # Theory of operation
-//! All who want something of an upstream write it here: `config::upstream_set` the configuration and
-//! the pause, `apps` that the connection must stand aside while an application restarts, and the
-//! control API the restarts that the user requests. The supervisors of the upstream (the shared one
+//! `config::upstream_set` writes the configuration and the pause, `apps` that the connection must stand
+//! aside while an application restarts, and the control API the restarts that the user requests. The supervisors of the upstream (the shared one
 //! and those of single editors) follow the one `watch`. It holds states, not requests: a supervisor
-//! that looks late sees what is wanted now, and nothing has to wait in a queue.
+//! that looks late sees the current state, and nothing waits in a queue.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,7 +15,7 @@ use evermoor_core::config;
 
 use super::KnownCatalog;
 
-/// What is wanted of an upstream.
+/// The desired state of an upstream.
 #[derive(Clone)]
 pub(crate) struct DesiredState {
     pub(crate) config: Arc<config::UpstreamConfig>,

@@ -42,11 +42,11 @@ pub struct UpstreamHandle {
     /// The connections of single editors; `None` if this handle is one of them.
     per_client: Option<Arc<PerClientConnections>>,
     pub(super) state: watch::Receiver<UpstreamSnapshot>,
-    /// What is wanted of the upstream.
+    /// The desired state of the upstream.
     desired: DesiredStateSender,
     /// Counts how often its application was found reachable again.
     reachable: Arc<watch::Sender<u64>>,
-    /// Whether it was seen to do two things at once.
+    /// Whether it was seen to handle several requests at once.
     concurrent: Arc<watch::Sender<Option<bool>>>,
     /// How many calls wait for a connection.
     pub(super) held: Arc<watch::Sender<usize>>,

@@ -3,12 +3,12 @@
 //! # Theory of operation
 //! One task, the [`supervisor`], owns the connection to an upstream. It connects, probes, notices
 //! when the connection dies and replaces it, forever. Everyone else holds a [`UpstreamHandle`]: a
-//! `watch` on the state, and a `watch` of what is wanted of the upstream ([`desired_state`]). A call
+//! `watch` on the state, and a `watch` of the desired state ([`desired_state`]). A call
 //! takes the current connection from the state and uses it directly ([`delivery`]), so it never
 //! waits for the supervisor. While there is no connection, the call is held.
 //!
 //! - [`supervisor`]: owns the connection; [`handle`]: what everyone else holds
-//! - [`desired_state`]: what is wanted of an upstream, and who says so
+//! - [`desired_state`]: what the user and the configuration want of an upstream
 //! - [`delivery`]: one call, from its request to exactly one answer
 //! - [`transport`]: Streamable HTTP, HTTP+SSE and stdio, behind one `Connection`
 //! - [`auth`]: signs in to servers that want it, and renews their tokens
@@ -109,5 +109,5 @@ pub enum LinkState {
 /// The last known handshake and catalog of an upstream.
 pub type KnownCatalog = evermoor_core::catalog::cache::LastKnownUpstream;
 
-/// How long a supervisor may take to do what is wanted.
+/// How long a supervisor may take to reach the desired state.
 const REACTION_LIMIT: Duration = Duration::from_secs(2);

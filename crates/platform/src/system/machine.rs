@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::system::System;
 
-/// The user of this machine, as far as the environment says.
+/// The user of this machine, if the environment names one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalUser {
     /// The home folder.

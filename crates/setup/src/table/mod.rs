@@ -59,7 +59,7 @@ pub struct EditorSpec {
     pub speaks_as: Vec<String>,
     /// What the names of tools and prompts must look like for it to use them.
     pub names: NameStyle,
-    /// How it treats lists and slow servers, as far as that was measured.
+    /// How it treats lists and slow servers, where measured.
     pub list_habits: ListHabits,
     pub variables: Vec<String>,
     /// What the user has to do before it uses a new entry.

@@ -41,7 +41,7 @@ export const portAbout = 'Takes effect when the gateway moves to it. Editors tha
 export const move = (port: number) => `Move to port ${port} now`
 export const moveAbout = (port: string) => `The gateway still listens on port ${port}. Calls in progress finish first.`
 export const moving = 'Moving…'
-export const moved = (port: number) => `Evermoor now listens on port ${port}. This page cannot follow; open it again with:`
+export const moved = (port: number) => `Evermoor now listens on port ${port}. This page stays at the old port. Reopen it with:`
 export const token = 'Require a token from editors'
 export const tokenAbout = 'When off, every program on this computer can use your servers.'
 export const hold = 'Hold calls for'

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::kind::ProblemKind;
 use super::timing::AlertTiming;
 
-/// When alerts were shown, as far as that limits the next ones.
+/// The times of recent alerts, which limit new ones.
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
     last: BTreeMap<(String, ProblemKind), u64>,

@@ -116,7 +116,7 @@ impl AlertRules {
         self.update_screen(now)
     }
 
-    /// The machine joined another network, which breaks connections through nobody's fault.
+    /// The machine joined another network. Connections that break because of it cause no alert.
     pub fn network_changed(&mut self, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         self.mute(now.awake + self.timing.mute);
@@ -203,7 +203,7 @@ impl AlertRules {
         }
     }
 
-    /// When to announce the outage of an upstream, as far as that depends on time alone.
+    /// When to announce the outage of an upstream, judged by time alone.
     fn due(&self, name: &str, monitored: &Monitored) -> Option<u64> {
         // While the gateway is down, the state of its upstreams is unknown.
         if name != GATEWAY && self.gateway.outage.is_some() {

@@ -15,7 +15,7 @@ use crate::monitoring::activity::CallRecorder;
 use crate::routing::router::View;
 use crate::upstream::ScopeOwner;
 
-/// The client that makes a request, as far as the exchange needs to know it.
+/// What an exchange needs to know about the client that makes the request.
 pub struct Requester {
     pub session: u64,
     /// The editor's name in the token file.

@@ -29,7 +29,7 @@ impl SessionSubscriptions {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds the subscriptions of a session as far as its editor may see them, and subscribes at the
+    /// Adds the subscriptions of a session that its editor may see, and subscribes at the
     /// upstreams. Those that it may no longer see are ended.
     pub async fn register(
         self,

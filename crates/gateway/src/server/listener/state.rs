@@ -20,7 +20,7 @@ pub struct ConnectionState {
     pub(super) opened: Instant,
     /// Its slot among the unauthenticated connections; `None` once it has presented a valid token.
     slot: Mutex<Option<OwnedSemaphorePermit>>,
-    /// What it takes of its editor's budget, once that is known.
+    /// The charge to its editor's budget, once the editor is known.
     editor: Mutex<Option<ConnectionCharge>>,
     phase: Mutex<Phase>,
     /// How many requests have started.

@@ -22,7 +22,7 @@ impl AnswerCharge {
         Self { editor, arrived: Arc::default() }
     }
 
-    /// A response that was made of `before`. What of it is a copy is charged to the editor.
+    /// A response made from `before`. Copied bytes are charged to the editor.
     pub(crate) fn keep_response(&self, before: &Raw, response: Response) -> Response {
         self.editor.keep_response(before, response)
     }

@@ -1,21 +1,21 @@
-//! How much of what others sent is kept in memory.
+//! Limits the memory for messages from upstreams and editors.
 //!
 //! # Theory of operation
-//! Every upstream and every editor has a [`Budget`], and all of them together have one too. Bytes are
-//! charged where they are read from a socket or a pipe, and stay charged until the last reference to
-//! them is gone, wherever they are passed on to: the buffer is their owner ([`Charge::keep`]). An answer
-//! is charged to its upstream while it arrives, and to the editor that made the call from then on.
+//! Every upstream and every editor has a [`Budget`], and there is one for all of them together. Bytes are
+//! charged when they are read from a socket or a pipe, until the last reference to them is dropped: the
+//! buffer owns its charge ([`Charge::keep`]). An answer is charged to its upstream while it arrives, and
+//! then to the editor that made the call.
 //!
-//! If there is no room, the reader waits and does not read its socket. If there is still none after a
-//! while, what was read is dropped: a request is refused unread, and a call whose answer is dropped is
-//! told that it ran.
+//! If there is no room, the reader stops reading its socket. If there is still none after a while, a
+//! request is rejected unread, or an answer is dropped and its call ends with an error that says that it
+//! ran.
 //!
-//! Messages arrive in parts, and many that arrive at once could keep each other waiting forever. So a part of
-//! each budget, [`RESERVE`], is for one message at a time, which can then arrive whole.
+//! Messages arrive in parts, so many that arrive at once could block each other forever. A part of each
+//! budget, [`RESERVE`], is therefore kept for one message at a time, which can then arrive whole.
 //!
 //! Messages up to [`SMALL`] are not charged, so they never wait. Their number is limited elsewhere: calls
 //! in flight, held calls, connections, queues. The first megabyte of each budget does not count against
-//! the budget of all, so that nobody is kept from working because others use up everything.
+//! the common budget, so nobody is blocked because others have used it up.
 //!
 //! - [`charge`]: bytes that are charged; [`intake`]: charges a message while it arrives
 //! - [`answer`]: what the answer to a call is charged to; [`connections`]: the connections of editors
@@ -95,7 +95,7 @@ pub(crate) struct Budget {
     logged: Mutex<Option<Instant>>,
 }
 
-/// Whose bytes they are.
+/// The sender or receiver that bytes are charged to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owner {
     Upstream(String),
@@ -225,7 +225,7 @@ impl Budget {
         self.try_charge_leaving(0, bytes)
     }
 
-    /// The same, if so much of the budget stays free.
+    /// Charges only if `free` bytes of the budget remain.
     fn try_charge_leaving(self: &Arc<Self>, free: usize, bytes: usize) -> Result<Charge, NoRoom> {
         let mut taken = self.take(free, bytes);
         while taken.is_err() && self.drop_unused() {

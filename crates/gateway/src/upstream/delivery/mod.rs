@@ -130,7 +130,7 @@ impl<'a> Delivery<'a> {
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
         }
-        if let Some(why) = self.needs_a_person() {
+        if let Some(why) = self.needs_user_action() {
             return Err(why);
         }
         self.mark_affected();
@@ -145,7 +145,7 @@ impl<'a> Delivery<'a> {
                 // The machine may have slept since the last check.
                 return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
             }
-            if let Some(why) = self.needs_a_person() {
+            if let Some(why) = self.needs_user_action() {
                 return Err(why);
             }
             if self.expired() {
@@ -159,8 +159,8 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Why waiting is no use, if only a user can make the upstream available.
-    fn needs_a_person(&mut self) -> Option<NotSent> {
+    /// Why waiting is pointless, if only the user can make the upstream available.
+    fn needs_user_action(&mut self) -> Option<NotSent> {
         match &self.handle.state.borrow().link {
             LinkState::Paused { .. } => Some(NotSent::Paused),
             LinkState::Down { failure, .. } if failure.code == Code::AuthRequired => {

@@ -50,7 +50,7 @@ impl DesiredWatch {
         self.desired.clone()
     }
 
-    /// Puts in force what is wanted now. Returns the mode, and the catalog that is known for the
+    /// Puts the desired state in force. Returns the mode, and the catalog that is known for the
     /// new transport if the transport changed.
     pub(super) fn adopt(&mut self) -> (Mode, Option<Option<Arc<KnownCatalog>>>) {
         let now = self.desired.borrow_and_update().clone();

@@ -8,13 +8,13 @@
 //! that lasted, and is short while a call is held. Calls never connect on their own, so a server in
 //! trouble sees one attempt at a time.
 //!
-//! What is wanted of the upstream is one [`DesiredState`](super::desired_state::DesiredState). Every
+//! The desired state of the upstream is one [`DesiredState`](super::desired_state::DesiredState). Every
 //! state waits for [`DesiredWatch::interrupted`] beside its own events, and no state awaits anything
 //! else: reading lists, subscribing and closing happen beside it. So a pause, a restart or a changed
 //! configuration takes effect at once, whatever the server does. When the configuration changes the
 //! transport, the supervisor starts over with the new one, and held calls wait for it.
 //!
-//! - [`desired_watch`]: what is wanted, and what of it is in force
+//! - [`desired_watch`]: the desired state, and what of it is in force
 //! - [`state_channel`]: what the supervisor publishes
 //! - [`establish`]: makes a connection ready for use
 //! - [`keepalive`]: detects a dead connection before a call does; [`kept_connection`]: one that hangs and
@@ -74,7 +74,7 @@ pub(super) struct Supervisor<C> {
     signals: Signals,
     backoff: Backoff,
     crashes: CrashLoop,
-    /// Whether the upstream was seen to do two things at once, or seen not to. Its connections of single
+    /// Whether the upstream was seen to handle several requests at once, or seen not to. Its connections of single
     /// editors share this.
     concurrent: Arc<watch::Sender<Option<bool>>>,
     /// The last connection whose calls were given up.
@@ -219,7 +219,7 @@ impl<C: Connect> Supervisor<C> {
         self.published.incidents.went_down(title, failure, self.clock.now());
     }
 
-    /// Puts in force what is wanted now, and returns the mode.
+    /// Puts the desired state in force, and returns the mode.
     fn adopt(&mut self) -> Mode {
         let (mode, moved) = self.desired.adopt();
         if let Some(known) = moved {

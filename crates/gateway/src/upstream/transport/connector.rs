@@ -32,7 +32,7 @@ pub(crate) trait Connect: Send + 'static {
         None
     }
 
-    /// What the preset says about whether the server does two things at once.
+    /// Whether the server handles several requests at once, if its preset says so.
     fn preset_concurrency(&self) -> Option<bool> {
         None
     }

@@ -179,7 +179,7 @@ impl HttpConnection {
         error
     }
 
-    /// Keeps a subscription to what is wanted from a stateless server, as long as the connection lives.
+    /// Keeps the subscription to a stateless server up to date while the connection lives.
     pub(crate) fn subscribe(&self, wanted: watch::Receiver<SubscriptionSet>) {
         let listening =
             subscription_stream::subscribe(Arc::clone(&self.target), self.incoming.clone(), wanted);
