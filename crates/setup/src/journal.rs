@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
-use crate::editors::location::ConfigLocation;
 use crate::entry::desired::GatewayEntry;
+use crate::user_editors::location::ConfigLocation;
 
 /// One location that Evermoor wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

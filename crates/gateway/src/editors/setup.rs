@@ -9,8 +9,8 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::run;
 use evermoor_platform::startup::location;
 use evermoor_platform::system::System;
-use evermoor_setup::editors::command::EditorCommand;
 use evermoor_setup::table::self_check::{SelfCheck, SelfCheckResult};
+use evermoor_setup::user_editors::command::EditorCommand;
 use evermoor_setup::{EditorSpec, SetupError};
 
 /// An editor's command that takes longer hangs.

@@ -2,7 +2,7 @@
 
 use evermoor_core::import::{EntryOrigin, ImportPlan, ImportedServer, SkippedServer};
 use evermoor_gateway::editors::import::redirect::{RedirectPreview, RedirectReport};
-use evermoor_setup::editors::plan::unified_diff;
+use evermoor_setup::user_editors::plan::unified_diff;
 use serde_json::{Value, json};
 
 use crate::terminal::{self, Palette};

@@ -3,9 +3,9 @@
 use evermoor_core::api::SetupState;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::editors::setup::{ask, check_location, setup_failure};
-use evermoor_setup::editors::command::EditorCommand;
 use evermoor_setup::entry::desired::{desired_entry, install_link, snippet};
 use evermoor_setup::table::self_check::SelfCheckResult;
+use evermoor_setup::user_editors::command::EditorCommand;
 use evermoor_setup::{
     DesiredEntries, EditorSpec, EditorTransport, GatewayAccess, GatewayEntry, SetupPlan,
     SetupScope, UserEditors,

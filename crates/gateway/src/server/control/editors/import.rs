@@ -13,7 +13,7 @@ use evermoor_core::failure::Failure;
 use evermoor_core::import::ImportedServer;
 use evermoor_core::security::redaction::patterns::scrub;
 use evermoor_platform::keychain::{Keychain, Prompting};
-use evermoor_setup::editors::plan::{unified_diff, without_token};
+use evermoor_setup::user_editors::plan::{unified_diff, without_token};
 use evermoor_setup::{EditorSpec, client};
 
 use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};

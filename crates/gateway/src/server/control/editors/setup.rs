@@ -13,9 +13,9 @@ use evermoor_core::api::{Setup, SetupPreview, SetupResult, SetupState};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::path::search_path;
-use evermoor_setup::editors::UserEditors;
-use evermoor_setup::editors::plan::without_token;
 use evermoor_setup::entry::desired::{desired_entry, snippet};
+use evermoor_setup::user_editors::UserEditors;
+use evermoor_setup::user_editors::plan::without_token;
 use evermoor_setup::{
     DesiredEntries, EditorSpec, GatewayAccess, GatewayEntry, LiveSession, SetupError, SetupScope,
     client,

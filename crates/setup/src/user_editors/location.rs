@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use evermoor_core::import::EntryScope;
 
-use crate::editors::{SetupScope, UserEditors, open_at};
 use crate::format::tree::{ServersPath, Tree};
 use crate::table::EditorSpec;
+use crate::user_editors::{SetupScope, UserEditors, open_at};
 
 /// A file, and the path to the servers in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 
 use evermoor_core::api::{DetectedEditor, EditorServerEntry, SetupState};
 
-use crate::editors::plan::points_to_gateway;
-use crate::editors::{SetupError, SetupScope, UserEditors};
 use crate::entry::ServerEntry;
 use crate::entry::desired::{
     EditorTransport, GatewayAccess, GatewayEntry, desired_entry, install_link,
 };
 use crate::table::{EditorSpec, clients};
+use crate::user_editors::plan::points_to_gateway;
+use crate::user_editors::{SetupError, SetupScope, UserEditors};
 
 /// A session that is connected to the gateway now.
 #[derive(Clone, Debug, PartialEq, Eq)]

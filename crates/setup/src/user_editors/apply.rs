@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use evermoor_platform::fs::replace;
 
-use crate::editors::location::ConfigLocation;
-use crate::editors::plan::{DesiredEntries, SetupPlan};
-use crate::editors::{SetupError, SetupScope, UserEditors, open_at};
 use crate::entry::EntryKind;
 use crate::entry::desired::{ENTRY_NAME, EditorTransport, GatewayAccess};
 use crate::format::EntryChange;
 use crate::journal::{JournalRecord, OriginalFile, checksum};
 use crate::table::EditorSpec;
+use crate::user_editors::location::ConfigLocation;
+use crate::user_editors::plan::{DesiredEntries, SetupPlan};
+use crate::user_editors::{SetupError, SetupScope, UserEditors, open_at};
 
 /// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The editors of the current user: where their files are, which servers the files have, and what
-//! Evermoor changes in them.
+//! Evermoor changes in them. Each file has the methods of [`UserEditors`] about one subject, with the
+//! types of that subject.
 //!
 //! - [`location`]: the file, and the position in it, where an editor keeps its servers
 //! - [`plan`]: works out a change
@@ -21,13 +22,13 @@ use evermoor_platform::fs::replace;
 use evermoor_platform::fs::replace::ReplaceError;
 use evermoor_platform::paths::Paths;
 
-use crate::editors::location::ConfigLocation;
 use crate::entry::ServerEntry;
 use crate::format::tree::{ServersPath, Tree};
 use crate::format::{EditError, Format};
 use crate::journal::Journal;
 use crate::table::folders::UserFolders;
 use crate::table::{ConfigLanguage, EditorSpec};
+use crate::user_editors::location::ConfigLocation;
 
 /// The editors of the current user, and the journal of what Evermoor changed in them.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@ use std::path::Path;
 use evermoor_core::security::redaction::known::{Redactor, Secret};
 use evermoor_core::security::redaction::patterns;
 
-use crate::editors::location::ConfigLocation;
-use crate::editors::{OpenFile, SetupError, SetupScope, UserEditors, open_at};
 use crate::entry::desired::{
     ENTRY_NAME, EditorTransport, GatewayAccess, GatewayEntry, desired_entry, merged,
 };
 use crate::entry::{EntryKind, ServerEntry};
 use crate::format::EntryChange;
 use crate::table::EditorSpec;
+use crate::user_editors::location::ConfigLocation;
+use crate::user_editors::{OpenFile, SetupError, SetupScope, UserEditors, open_at};
 
 /// The entries that an editor's file should have for Evermoor.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
-use crate::editors::{SetupError, SetupScope, UserEditors};
 use crate::entry::desired::{EditorTransport, GatewayAccess, GatewayEntry, desired_entry};
 use crate::format::Format;
 use crate::journal::{JournalRecord, OriginalFile};
 use crate::table::EditorSpec;
+use crate::user_editors::{SetupError, SetupScope, UserEditors};
 
 /// A program to run once per argument list. Only the last run must succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
