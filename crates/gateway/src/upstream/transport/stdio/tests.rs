@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use evermoor_core::failure::Code;
-use evermoor_core::protocol::envelope::{Id, Request};
+use evermoor_core::protocol::envelope::{Id, Notification, Request};
 use evermoor_core::protocol::json::Raw;
 use tokio::time::Instant;
 
@@ -56,8 +56,12 @@ fn sh(script: &str) -> Fixture {
 }
 
 async fn call(connected: &Connected) -> Result<String, CallError> {
+    call_over(&connected.connection).await
+}
+
+async fn call_over(connection: &Connection) -> Result<String, CallError> {
     let request = Request::new(Id::number(9), "tools/call", None);
-    match connected.connection.call(OutboundCall::of_gateway(&request)).await? {
+    match connection.call(OutboundCall::of_gateway(&request)).await? {
         CallReply::Whole(answer) => Ok(format!("{:?}", answer.response.outcome)),
         CallReply::Stream(_) => Ok("stream".into()),
     }
@@ -201,13 +205,19 @@ async fn the_next_process_waits_for_the_end_of_the_last() {
 
 #[tokio::test]
 async fn a_call_in_flight_may_end_when_the_gateway_stops() {
-    let mut fixture = sh(&server(REFUSES, "sleep 1; say '\"result\":1'"));
-    let connected = fixture.connect().await;
+    // The server says that it has the call, and answers when it gets another message.
+    let has_it = "printf '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\\n'";
+    let mut fixture = sh(&server(REFUSES, &format!("{has_it}; read -r line; say '\"result\":1'")));
+    let Connected { connection, mut incoming, .. } = fixture.connect().await;
+    let Connection::Duplex(channel) = &connection else { panic!("stdio is a duplex channel") };
     let stop = async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let message = incoming.recv().await;
+        assert!(matches!(message, Some(ConnectionEvent::Notification(_))), "{message:?}");
         fixture.stop.cancel();
+        channel.notify(&Notification::new("notifications/answer", None)).await.unwrap();
     };
-    let (answer, ()) = tokio::join!(call(&connected), stop);
+    let (answer, ()) = tokio::join!(call_over(&connection), stop);
     assert_eq!(answer.unwrap(), "Result(1)");
+    drop(connection);
     fixture.all_ended().await;
 }
