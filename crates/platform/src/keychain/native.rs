@@ -134,10 +134,15 @@ impl SecretStore for Native {
 }
 
 fn refused(error: Error) -> KeychainError {
-    if let Some(meant) = status(&error).and_then(super::os_status::meaning) {
+    refused_with(status(&error), &error)
+}
+
+/// What a failed request means. A status of the system says more than the library.
+fn refused_with(status: Option<i32>, error: &Error) -> KeychainError {
+    if let Some(meant) = status.and_then(super::os_status::meaning) {
         return meant;
     }
-    match &error {
+    match error {
         Error::NoStorageAccess(_) => KeychainError::Locked,
         Error::TooLong(_, most) => KeychainError::TooLong(*most),
         Error::Ambiguous(found) => {
@@ -152,9 +157,9 @@ fn refused(error: Error) -> KeychainError {
         | Error::BadStoreFormat(_)
         | Error::Invalid(..)
         | Error::NoDefaultStore
-        | Error::NotSupportedByStore(_) => KeychainError::Refused(innermost(&error)),
+        | Error::NotSupportedByStore(_) => KeychainError::Refused(innermost(error)),
         // The library's error type is non-exhaustive.
-        _ => KeychainError::Refused(innermost(&error)),
+        _ => KeychainError::Refused(innermost(error)),
     }
 }
 
@@ -179,4 +184,37 @@ fn innermost(error: &Error) -> String {
         cause = source;
     }
     cause.to_string().trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The library's error for a status of macOS, as `apple-native-keyring-store` makes it.
+    fn of_macos(status: i32) -> KeychainError {
+        let cause = std::io::Error::other("the words of the system").into();
+        let error = match status {
+            -61 | -25244 | -25291 | -25292 | -25294 | -25295 => Error::NoStorageAccess(cause),
+            -25300 => Error::NoEntry,
+            _ => Error::PlatformFailure(cause),
+        };
+        refused_with(Some(status), &error)
+    }
+
+    #[test]
+    fn a_status_of_macos_decides_what_a_failed_request_means() {
+        for (statuses, meaning) in [
+            (&[-25308, -25315][..], KeychainError::NeedsUser),
+            (&[-128, -25293], KeychainError::Declined),
+            (&[-61, -25244, -25292], KeychainError::Locked),
+            (&[-50, -34018], KeychainError::Refused("the words of the system".into())),
+        ] {
+            for status in statuses {
+                assert_eq!(of_macos(*status), meaning, "{status}");
+            }
+        }
+        for status in [-25291, -25294, -25295, -25307] {
+            assert!(matches!(of_macos(status), KeychainError::Unavailable(_)), "{status}");
+        }
+    }
 }

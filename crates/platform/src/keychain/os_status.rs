@@ -5,9 +5,9 @@ use super::KeychainError;
 /// The error for a status code of Security.framework; `None` if the code says nothing about access.
 pub(super) fn meaning(status: i32) -> Option<KeychainError> {
     match status {
-        // errSecInteractionNotAllowed: the keychain is locked, or it would ask whether this program
-        // may read the secret.
-        -25308 => Some(KeychainError::NeedsUser),
+        // errSecInteractionNotAllowed and errSecInteractionRequired: the keychain is locked, or it would
+        // ask whether this program may read the secret.
+        -25308 | -25315 => Some(KeychainError::NeedsUser),
         // errSecUserCanceled, and errSecAuthFailed for a wrong password or a denial.
         -128 | -25293 => Some(KeychainError::Declined),
         // errSecNotAvailable, errSecNoSuchKeychain, errSecInvalidKeychain, errSecNoDefaultKeychain.
@@ -24,7 +24,9 @@ mod tests {
 
     #[test]
     fn a_keychain_that_would_ask_needs_the_user() {
-        assert_eq!(meaning(-25308), Some(KeychainError::NeedsUser));
+        for status in [-25308, -25315] {
+            assert_eq!(meaning(status), Some(KeychainError::NeedsUser), "{status}");
+        }
     }
 
     #[test]
