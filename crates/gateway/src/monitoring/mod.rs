@@ -6,7 +6,7 @@
 //! - [`timelines`]: the states of each upstream during the last day
 //! - [`log`]: the gateway's log
 //!
-//! May use `config`, `editors`, `history`, `routing`, `system` and `upstream`. `mcp`, `server` and
+//! This folder may use `config`, `editors`, `history`, `routing`, `system` and `upstream`. `mcp`, `server` and
 //! `lifecycle` use it; `routing` and `upstream` use only the types of [`status`].
 
 pub mod activity;
