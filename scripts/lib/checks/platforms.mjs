@@ -52,7 +52,7 @@ export function platformSteps({ system, ci, warm, strict }) {
     // The tests start these programs. By itself, cargo builds only those of the package under test.
     { name: "wine-build", command: command("scripts/xcheck", [windows, "build", "--locked", ...packages(tested), "--bins", "--tests"]), skip: skip || cold, unavailable },
     { name: "wine", command: command("scripts/xcheck", [windows, "test", "--locked", ...packages(tested)]), skip: skip || cold, unavailable, after: remember("wine") },
-    { name: "installer", command: command("scripts/test-installer", []), skip: skip || cold, unavailable },
+    { name: "installer", command: command("scripts/package/test-installer", []), skip: skip || cold, unavailable },
   ];
   return [...lints, ...tests];
 }

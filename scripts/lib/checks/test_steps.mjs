@@ -54,7 +54,7 @@ function testBrowser() {
 }
 
 function testPackage() {
-  const line = command(process.execPath, ["scripts/test-package.mjs"], { shown: "node scripts/test-package.mjs" });
+  const line = command(process.execPath, ["scripts/package/test-package.mjs"], { shown: "node scripts/package/test-package.mjs" });
   const before = () => (hasProgram("dpkg") ? undefined : "only the Debian package is tested");
   return { name: "package", command: line, before, around: besideInstalledInstance };
 }

@@ -1,5 +1,5 @@
 // latest.json, which the updater reads: the newest version, and the URL and signature of the package for each system.
-// `node scripts/update-manifest.mjs OWNER/REPOSITORY TAG BUNDLES` prints the part for the packages in a folder.
+// `node scripts/package/update-manifest.mjs OWNER/REPOSITORY TAG BUNDLES` prints the part for the packages in a folder.
 
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";

@@ -1,7 +1,7 @@
 // Tests the application on macOS: bundles the test programs, verifies the signatures, starts the application, makes a call,
 // kills a server and looks for the outage, installs the service twice, sets launch at login, and removes everything.
 //
-// It changes the settings of this user, so it runs only on CI. `node scripts/test-app.mjs --programs FOLDER` tries the part
+// It changes the settings of this user, so it runs only on CI. `node scripts/package/test-app.mjs --programs FOLDER` tries the part
 // that needs neither a bundle nor a service with programs that exist, on any system.
 
 import { spawn, spawnSync } from "node:child_process";
@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ask, npx, run } from "./lib/run/command.mjs";
-import { built, env, root } from "./lib/machine/env.mjs";
-import { hostIn, placedName } from "./lib/package/program.mjs";
-import { overlays } from "./lib/package/overlays.mjs";
-import { giveUp, say } from "./lib/run/terminal.mjs";
+import { ask, npx, run } from "../lib/run/command.mjs";
+import { built, env, root } from "../lib/machine/env.mjs";
+import { hostIn, placedName } from "../lib/package/program.mjs";
+import { overlays } from "../lib/package/overlays.mjs";
+import { giveUp, say } from "../lib/run/terminal.mjs";
 
 const timeout = 60_000;
 const started = [];
@@ -117,7 +117,7 @@ try {
   } else {
     if (process.platform !== "darwin" || !env.CI) throw new Error("this test changes your settings; it runs on macOS in CI only");
     const app = await bundle(scratch);
-    say(must(path.join(root, "scripts", "verify-app.sh"), [app]));
+    say(must(path.join(root, "scripts", "package", "verify-app.sh"), [app]));
     const [evermoor, tray] = ["evermoor", "evermoor-tray"].map((name) => path.join(app, "Contents", "MacOS", name));
     const home = newHome(scratch, "home");
     const running = start(tray, ["--hidden"], { EVERMOOR_HOME: home });

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Verifies an application on macOS: that both programs are signed, with the hardened runtime, and for which processors.
 #
-#   scripts/verify-app.sh Evermoor.app [arm64] [x86_64]
+#   scripts/package/verify-app.sh Evermoor.app [arm64] [x86_64]
 #
 # An application with a Developer ID must also pass Gatekeeper. One with an ad-hoc signature cannot.
 set -euo pipefail
 
-app=${1:?usage: scripts/verify-app.sh APP [PROCESSOR...]}
+app=${1:?usage: scripts/package/verify-app.sh APP [PROCESSOR...]}
 shift
 
 codesign --verify --deep --strict --verbose=2 "$app"

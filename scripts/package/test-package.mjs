@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { npx, run } from "./lib/run/command.mjs";
-import { built, env } from "./lib/machine/env.mjs";
-import { killAll, remaining } from "./lib/run/processes.mjs";
-import { giveUp, say } from "./lib/run/terminal.mjs";
+import { npx, run } from "../lib/run/command.mjs";
+import { built, env } from "../lib/machine/env.mjs";
+import { killAll, remaining } from "../lib/run/processes.mjs";
+import { giveUp, say } from "../lib/run/terminal.mjs";
 
 const timeout = 30_000;
 
