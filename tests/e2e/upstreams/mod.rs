@@ -7,7 +7,6 @@
 //! - [`pause`], [`reload`]: what a person changes
 
 pub(crate) mod faults;
-#[cfg(target_os = "linux")]
 pub(crate) mod hostile;
 pub(crate) mod incidents;
 pub(crate) mod pause;
