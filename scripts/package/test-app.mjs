@@ -1,11 +1,13 @@
 // Tests the application on macOS: bundles the test programs, verifies the signatures, starts the application, makes a call,
-// kills a server and looks for the outage, installs the service twice, sets launch at login, and removes everything.
+// kills a server and an application and looks for their outages and the restart, installs the service twice, sets launch at login,
+// and removes everything.
 //
 // It changes the settings of this user, so it runs only on CI. `node scripts/package/test-app.mjs --programs FOLDER` tries the part
 // that needs neither a bundle nor a service with programs that exist, on any system.
 
 import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,6 +20,8 @@ import { giveUp, say } from "../lib/run/terminal.mjs";
 
 const timeout = 60_000;
 const started = [];
+/** The processes that Evermoor started. */
+const restarted = [];
 
 /** The output of a program, which must succeed. */
 function must(program, args, more = {}) {
@@ -83,6 +87,48 @@ async function tryGateway(evermoor, home, scratch) {
   say(`A call was answered, and the outage was recorded: ${JSON.stringify(incident).slice(0, 160)}`);
 }
 
+/** The first of some ports that are probably free. */
+async function freePorts() {
+  const server = createServer();
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address();
+  await new Promise((closed) => server.close(closed));
+  return Math.min(port, 65_000);
+}
+
+/** An application with a preset that crashes: its outage is in the history, and Evermoor starts it again. */
+async function tryApplication(evermoor, home, scratch) {
+  const own = { EVERMOOR_HOME: home };
+  const folder = path.join(scratch, "pieces");
+  mkdirSync(folder);
+  const first = await freePorts();
+  writeFileSync(path.join(folder, "settings.json"), JSON.stringify({ first_port: first }), { mode: 0o600 });
+  const name = path.basename(built("debug", "fake-pieces")).replace("fake-pieces", `pieces-${first}`);
+  const program = path.join(folder, name);
+  copyFileSync(built("debug", "fake-pieces"), program);
+  const launched = `programs = [${JSON.stringify(program)}]\nargs = [${JSON.stringify(folder)}]\nprocesses = ["${name}"]\n`;
+  const identity = '[[find.identity]]\nask = "GET /.well-known/version"\nbody = "version"\n';
+  const preset = `extends = "pieces-os"\n[find]\nports = "${first}-${first + 33}"\n${identity}`;
+  mkdirSync(path.join(home, "presets"), { recursive: true });
+  const systems = ["linux", "macos", "windows"].map((system) => `[${system}]\n${launched}`);
+  writeFileSync(path.join(home, "presets", "pieces-os.toml"), preset + systems.join(""));
+  const application = start(program, [folder]);
+  appendFileSync(path.join(home, "config.toml"), '\n[upstreams.pieces]\npreset = "pieces-os"\nrestart = "always"\n');
+
+  const pieces = () => JSON.parse(must(evermoor, ["--json", "status"], own)).upstreams.find(({ name }) => name === "pieces");
+  const connected = (isIt) => () => {
+    const upstream = pieces();
+    return upstream?.link?.state === "connected" && isIt(upstream.app?.pid) && upstream.app.pid;
+  };
+  await until("a connection to the application", connected((pid) => pid === application.child.pid));
+  application.child.kill("SIGABRT");
+  const next = connected((pid) => pid && pid !== application.child.pid);
+  restarted.push(await until("a restart of the application", next));
+  const incidents = () => JSON.parse(must(evermoor, ["--json", "incidents", "pieces"], own)).incidents;
+  const [incident] = await until("the outage of the application", () => incidents().length > 0 && incidents());
+  say(`The application was started again, and its outage was recorded: ${JSON.stringify(incident).slice(0, 160)}`);
+}
+
 /** Installs the service twice, as an update does, and removes it. */
 async function tryService(evermoor, home) {
   const own = { EVERMOOR_HOME: home };
@@ -114,6 +160,7 @@ try {
     start(evermoor, ["serve"], { EVERMOOR_HOME: home });
     await gateway(home);
     await tryGateway(evermoor, home, scratch);
+    await tryApplication(evermoor, home, scratch);
   } else {
     if (process.platform !== "darwin" || !env.CI) throw new Error("this test changes your settings; it runs on macOS in CI only");
     const app = await bundle(scratch);
@@ -125,6 +172,7 @@ try {
     const program = must("ps", ["-o", "comm=", "-p", String(pid)]);
     if (program !== evermoor) throw new Error(`the gateway is ${program}`);
     await tryGateway(evermoor, home, scratch);
+    await tryApplication(evermoor, home, scratch);
     running.child.kill();
     must(evermoor, ["stop"], { EVERMOOR_HOME: home });
     await tryService(evermoor, newHome(scratch, "service"));
@@ -136,5 +184,6 @@ try {
   process.exitCode = 1;
 } finally {
   started.forEach((child) => child.kill("SIGKILL"));
+  restarted.forEach((pid) => process.kill(pid, "SIGKILL"));
   rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
