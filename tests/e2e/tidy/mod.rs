@@ -4,10 +4,12 @@
 //! - [`systems`]: where system-specific and unsafe code may be
 //! - [`locks`]: what may happen while a lock is held
 //! - [`documents`]: links and lengths of the documents
+//! - [`layout`]: what types are called, and how many entries a folder has
 //! - [`sources`]: reads the sources for all of them
 
 mod dependencies;
 mod documents;
+mod layout;
 mod locks;
 mod sources;
 mod systems;
