@@ -24,11 +24,13 @@
 //! - [`sign_in`]: sign-ins that wait for a person; [`client_identity`]: as which client;
 //!   [`revocation`]: the end of a grant
 //! - [`pending_secrets`]: what is hidden while a sign-in waits
+//! - [`client_assertion`]: a client with a private key
 //! - [`authorization_server`]: finds the authorization server of a server
 //! - [`oauth_http`]: its requests, with the certificates and the proxy of the upstream
 //! - [`failures`]: what people are told
 
 mod authorization_server;
+mod client_assertion;
 mod client_identity;
 mod failures;
 mod grant;
