@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -24,26 +25,41 @@ async function startGateway() {
   const gatewayTable = `[gateway]\nlisten = "127.0.0.1:0"\nrequire_token = false\nsign_ins_file = "${EVERMOOR_HOME}/sign-ins.json"\n`;
   const config = `${gatewayTable}\n[upstreams.suite]\nurl = "${server}"\n${signsIn ? oauth() : ""}`;
   writeFileSync(`${EVERMOOR_HOME}/config.toml`, config);
-  const env = { ...process.env, SUITE_SECRET: JSON.parse(context).client_secret ?? "" };
+  const env = { ...process.env, SUITE_SECRET: secret() };
   const gateway = spawn(EVERMOOR, ["serve", "--home", EVERMOOR_HOME], { stdio: ["ignore", "pipe", "inherit"], env });
   for await (const line of createInterface({ input: gateway.stdout })) if (line.includes("Try it")) break;
   const runtime = JSON.parse(readFileSync(`${EVERMOOR_HOME}/run/gateway.json`, "utf8"));
   const wantsSignIn = signsIn && !scenario.includes("client-credentials");
-  if (wantsSignIn) await attempt(signIn(runtime));
-  const isSignedOut = async () => {
+  const ask = async (path) => {
     const headers = { authorization: `Bearer ${runtime.controlToken}` };
-    const { upstreams } = await (await fetch(`${runtime.origin}/api/status`, { headers })).json();
-    return upstreams[0].link.failure?.code === "auth_required";
+    return (await fetch(`${runtime.origin}/api/${path}`, { headers })).json();
   };
-  return { url: `${runtime.origin}/mcp/suite`, end: () => gateway.kill(), wantsSignIn, isSignedOut, signIn: () => signIn(runtime) };
+  const link = async () => (await ask("status")).upstreams[0].link;
+  const isSignedOut = async () => (await link()).failure?.code === "auth_required";
+  /** Signs in, and waits until the gateway has connected with the new token: an editor that asks earlier finds no tools. */
+  const signInAndConnect = async () => {
+    const before = await link();
+    await signIn(runtime);
+    if ((await ask("upstreams/suite/sign-in")).state !== "done") return;
+    const isNew = (now) => (now.state === "connected" ? now.since !== before.since : now.failure && now.failure.what !== before.failure?.what);
+    while (!isNew(await link())) await pause(20);
+  };
+  if (wantsSignIn) await attempt(signInAndConnect());
+  return { url: `${runtime.origin}/mcp/suite`, end: () => gateway.kill(), wantsSignIn, isSignedOut, signIn: signInAndConnect };
+}
+
+/** What the client has, if it is one with a secret or a private key. */
+function secret() {
+  const { client_secret, private_key_pem } = JSON.parse(context);
+  return client_secret ?? private_key_pem ?? "";
 }
 
 /** How the scenario wants the client to sign in. */
 function oauth() {
-  const { client_id, client_secret } = JSON.parse(context);
+  const { client_id } = JSON.parse(context);
   const lines = ['auth = "oauth"', "[upstreams.suite.oauth]"];
   if (client_id) lines.push(`client_id = "${client_id}"`);
-  if (client_id && client_secret) lines.push('client_secret = "${env:SUITE_SECRET}"');
+  if (client_id && secret()) lines.push('client_secret = "${env:SUITE_SECRET}"');
   if (scenario.includes("client-credentials")) lines.push('grant = "client-credentials"');
   if (!client_id) lines.push(`client_metadata_url = "${METADATA_DOCUMENT}"`);
   return `${lines.join("\n")}\n`;
@@ -68,9 +84,11 @@ const open = (url) =>
     }).on("error", failed);
   });
 
-/** Values that satisfy a form's schema. */
+/** Values that satisfy a form's schema: the defaults where there are any, as a person who changes nothing would send. */
 const filled = (schema) =>
-  Object.fromEntries(Object.entries(schema?.properties ?? {}).map(([key, { type }]) => [key, { boolean: true, string: "x" }[type] ?? 1]));
+  Object.fromEntries(
+    Object.entries(schema?.properties ?? {}).map(([key, { type, default: usual }]) => [key, usual ?? { boolean: true, string: "x" }[type] ?? 1]),
+  );
 
 function makeClient() {
   const client = new Client({ name: "evermoor-test", version: "1" }, { capabilities: { elicitation: {}, sampling: {}, roots: {} } });

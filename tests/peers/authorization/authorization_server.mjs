@@ -2,13 +2,13 @@
 
 import Provider from "oidc-provider";
 
-const SCOPE = "mcp:use";
+const SCOPE = "mcp:use mcp:write";
 
 export function authorizationServer(world) {
   const { options } = world;
   const provider = new Provider(world.issuer, {
     clients: options.clients ?? [],
-    scopes: ["openid", "offline_access", SCOPE],
+    scopes: ["openid", "offline_access", ...SCOPE.split(" ")],
     claims: { openid: ["sub"], email: ["email"] },
     responseTypes: ["code"],
     // A refresh token is replaced each time; using an old one again ends the grant.
@@ -42,16 +42,28 @@ export function authorizationServer(world) {
   provider.on("grant.success", (context) => {
     const kind = context.oidc.params.grant_type;
     world.issued[kind] = (world.issued[kind] ?? 0) + 1;
+    const { code, code_verifier, client_secret } = context.oidc.params;
+    const { access_token, refresh_token, id_token } = context.body;
+    world.secrets.push(...[code, code_verifier, client_secret, access_token, refresh_token, id_token].filter(Boolean));
   });
   provider.on("grant.error", (_context, error) => world.refused.push(error.error));
-  provider.on("registration_create.success", () => (world.registrations += 1));
+  provider.on("registration_create.success", (_context, client) => {
+    world.registrations += 1;
+    if (client.clientSecret) world.secrets.push(client.clientSecret);
+  });
   const callback = provider.callback();
   const handler = async (request, response) => {
-    const path = new URL(request.url, world.issuer).pathname;
+    const { pathname: path, searchParams: query } = new URL(request.url, world.issuer);
+    if (path === "/auth" && query.has("client_id")) world.asked.push(query.get("scope") ?? "");
     if (path === "/token" && world.tokenEndpoint === "silent") return;
     if (path === "/token" && world.tokenEndpoint === "broken") {
       response.writeHead(503).end("busy");
       return;
+    }
+    if (path === "/token" && world.tokenEndpoint === "lost") {
+      // The tokens are issued, and nobody learns them.
+      response.write = () => true;
+      response.end = () => response;
     }
     if (path.startsWith("/interaction/")) {
       await interaction(provider, world, request, response);
@@ -90,7 +102,9 @@ async function interaction(provider, world, request, response) {
   if (missing.missingOIDCScope) grant.addOIDCScope(missing.missingOIDCScope.join(" "));
   if (missing.missingOIDCClaims) grant.addOIDCClaims(missing.missingOIDCClaims);
   for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
-    grant.addResourceScope(resource, scopes.join(" "));
+    const withheld = scopes.filter((scope) => scope === world.options.withhold);
+    grant.addResourceScope(resource, scopes.filter((scope) => !withheld.includes(scope)).join(" "));
+    if (withheld.length > 0) grant.rejectResourceScope(resource, withheld.join(" "));
   }
   const consent = { grantId: await grant.save() };
   await provider.interactionFinished(request, response, { consent }, { mergeWithLastSubmission: true });

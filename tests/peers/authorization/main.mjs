@@ -15,6 +15,10 @@ const world = {
   options,
   /** How often tokens were issued, by grant type. */
   issued: {},
+  /** The scopes of each authorization request. */
+  asked: [],
+  /** Every code, code verifier, token and client secret that there was. */
+  secrets: [],
   /** The error codes of refused token requests. */
   refused: [],
   registrations: 0,
@@ -24,7 +28,7 @@ const world = {
   executions: {},
   /** The access tokens that are accepted no longer. */
   expired: new Set(),
-  /** How the token endpoint answers: as it should, not at all, or with an error. */
+  /** How the token endpoint answers: as it should, not at all, with an error, or so that the answer is lost. */
   tokenEndpoint: "works",
   /** What the person does: "allow" or "decline" at once, or "ask" shows a page with both buttons. */
   person: options.person ?? "allow",

@@ -36,8 +36,20 @@ export function resourceServer(world, { provider }) {
       response.writeHead(401, { "www-authenticate": challenge }).end();
       return;
     }
-    await mcp(world, sessions, request, response);
+    const message = request.method === "POST" ? await body(request) : undefined;
+    if (message?.params?.name === "write" && !(await hasScope(provider, request, "mcp:write"))) {
+      const challenge = 'Bearer error="insufficient_scope", scope="mcp:write"';
+      response.writeHead(403, { "www-authenticate": challenge }).end();
+      return;
+    }
+    await mcp(world, sessions, request, response, message);
   };
+}
+
+async function hasScope(provider, request, scope) {
+  const value = request.headers.authorization.split(" ")[1];
+  const token = await provider.AccessToken.find(value) ?? await provider.ClientCredentials.find(value);
+  return (token.scope ?? "").split(" ").includes(scope);
 }
 
 async function isPermitted(world, provider, request) {
@@ -48,10 +60,10 @@ async function isPermitted(world, provider, request) {
   return Boolean(token && !token.isExpired && token.aud === world.resource);
 }
 
-async function mcp(world, sessions, request, response) {
+async function mcp(world, sessions, request, response, message) {
   const known = sessions.get(request.headers["mcp-session-id"]);
   if (known) {
-    await known.handleRequest(request, response);
+    await known.handleRequest(request, response, message);
     return;
   }
   const transport = new StreamableHTTPServerTransport({
@@ -59,12 +71,15 @@ async function mcp(world, sessions, request, response) {
     onsessioninitialized: (id) => sessions.set(id, transport),
   });
   const server = new McpServer({ name: "protected", version: "1.0.0" });
-  server.tool("record", { nonce: z.string() }, async ({ nonce }) => {
+  const record = async ({ nonce }) => {
     world.executions[nonce] = (world.executions[nonce] ?? 0) + 1;
     return { content: [{ type: "text", text: nonce }] };
-  });
+  };
+  server.tool("record", { nonce: z.string() }, record);
+  // Needs the scope `mcp:write`.
+  server.tool("write", { nonce: z.string() }, record);
   await server.connect(transport);
-  await transport.handleRequest(request, response);
+  await transport.handleRequest(request, response, message);
 }
 
 /** Does what a test wants, and tells what has happened. */
@@ -78,8 +93,8 @@ async function control(world, provider, asked) {
     await provider.Grant.adapter.destroy(token.grantId);
     await provider.RefreshToken.revokeByGrantId(token.grantId);
   }
-  const { issued, refused, registrations, unauthorized, executions } = world;
-  return { issued, refused, registrations, unauthorized, executions };
+  const { issued, asked: scopes, refused, registrations, unauthorized, executions, secrets } = world;
+  return { issued, asked: scopes, refused, registrations, unauthorized, executions, secrets };
 }
 
 async function body(request) {

@@ -1,7 +1,9 @@
 //! `conformance`: runs MCP's conformance suite directly and through the gateway, and prints the
 //! checks that only pass directly.
 
-use evermoor_tests::conformance::{Client, Comparison, Era, Requirements, SCENARIOS, try_client};
+use evermoor_tests::conformance::{
+    Client, Comparison, Era, LEFT_OUT, Requirements, client_scenarios, try_client,
+};
 
 #[tokio::main]
 async fn main() {
@@ -13,17 +15,25 @@ async fn main() {
     say(
         "The suite as the server, a client of the first TypeScript SDK, and Evermoor on its behalf",
     );
-    for scenario in SCENARIOS {
-        let alone = try_client(Client::Editor, scenario).await;
+    let (mut passed, mut failed) = (0, 0);
+    for scenario in client_scenarios().await.iter().filter(|scenario| scenario.is_supported()) {
+        // The editor alone signs in nowhere.
+        let alone = match scenario.has_sign_in() {
+            true => String::new(),
+            false => format!("alone {:<24}", try_client(Client::Editor, scenario).await.count()),
+        };
         let through = try_client(Client::Evermoor, scenario).await;
-        say(&format!(
-            "  {scenario:<34} alone {:<24} through Evermoor {}",
-            alone.count(),
-            through.count()
-        ));
+        passed += through.passed().count();
+        failed += through.failed().count();
+        let (name, version, count) = (&scenario.name, &scenario.version, through.count());
+        say(&format!("  {version} {name:<42} {alone:<30} through Evermoor {count}"));
         for check in through.failed() {
             say(&format!("    {check}: {}", through.complaint(check)));
         }
+    }
+    say(&format!("  through Evermoor, {passed} checks pass and {failed} fail"));
+    for (scenario, why) in LEFT_OUT {
+        say(&format!("  left out: {scenario}: {why}"));
     }
 }
 

@@ -13,6 +13,6 @@ mod findings;
 mod server;
 mod suite;
 
-pub use client::{Client, SCENARIOS, try_client};
+pub use client::{Client, ClientScenario, LEFT_OUT, client_scenarios, try_client};
 pub use findings::{Findings, Verdict};
 pub use server::{Comparison, Era, Fixture, Requirements, directly, through_a_gateway};

@@ -24,6 +24,8 @@ pub struct Protected {
 pub struct Happened {
     /// How often tokens were issued, by grant type.
     pub issued: BTreeMap<String, usize>,
+    /// The scopes of each authorization request.
+    pub asked: Vec<String>,
     /// The error codes of refused token requests.
     pub refused: Vec<String>,
     pub registrations: usize,
@@ -31,6 +33,8 @@ pub struct Happened {
     pub unauthorized: usize,
     /// How often each nonce was recorded.
     pub executions: BTreeMap<String, usize>,
+    /// Every code, code verifier, token and client secret that there was.
+    pub secrets: Vec<String>,
 }
 
 impl Protected {

@@ -9,11 +9,13 @@
 //! - `limits`: how much an upstream's lists may contain
 //! - `cache`: the catalog file that survives a restart
 //! - `tool_traits`: what the gateway must know about a tool before it is called
+//! - `header_parameters`: tools whose parameters cannot be repeated in headers
 //!
 //! This module uses only `protocol`.
 
 pub mod cache;
 pub mod filter;
+pub mod header_parameters;
 pub mod limits;
 pub mod list_changes;
 pub mod naming;

@@ -18,7 +18,7 @@ pub struct ToolTraits {
 }
 
 /// The schema keyword that marks a parameter to be sent as a header as well.
-const MARK: &str = "x-mcp-header";
+pub(super) const MARK: &str = "x-mcp-header";
 
 impl ToolTraits {
     pub fn of(tools: &[Raw]) -> Self {

@@ -7,6 +7,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use evermoor_tests::gateway::http;
+use evermoor_tests::peers::authorization::{Protected, sign_in};
 use evermoor_tests::scene::programs::Process;
 use evermoor_tests::scene::wait::until;
 use serde_json::json;
@@ -102,9 +103,9 @@ impl Collected {
         }
     }
 
-    fn assert_no_trace(&self) {
+    fn assert_no_trace(&self, traces: &[String]) {
         for (place, content) in &self.0 {
-            for trace in traces() {
+            for trace in traces {
                 let found = content.windows(trace.len()).any(|part| part == trace.as_bytes());
                 let shown = String::from_utf8_lossy(content);
                 assert!(!found, "{trace} is in {place}: {}", &shown[..shown.len().min(4000)]);
@@ -181,7 +182,109 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     collected.add("the log", std::fs::read(log).unwrap());
     let names: Vec<&str> = collected.0.iter().map(|(place, _)| place.as_str()).collect();
     assert!(names.iter().any(|name| name.ends_with("history.sqlite")), "{names:?}");
-    collected.assert_no_trace();
+    collected.assert_no_trace(&traces());
+}
+
+/// The secret of a client that signs in.
+const CLIENT: &str = "wT4~canary.72c0e9b1d6a3";
+
+/// Like [`traces`], for secrets that others chose. Many tokens begin in the same way, so these are from
+/// the end.
+fn traces_of(secrets: &[String]) -> Vec<String> {
+    let end = |form: String| form[form.len() - 14..form.len() - 2].to_owned();
+    let forms = |secret: &String| written(secret).into_iter().chain([secret.clone()]);
+    secrets.iter().flat_map(forms).map(end).collect()
+}
+
+#[tokio::test]
+async fn no_trace_of_a_sign_in_is_found_anywhere_but_in_its_store() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let home = scene.home();
+    let client = json!({
+        "client_id": "mine", "client_secret": CLIENT, "application_type": "native",
+        "token_endpoint_auth_method": "client_secret_post",
+        "redirect_uris": ["http://127.0.0.1/oauth/callback"],
+        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+    });
+    let server = Protected::start(&json!({ "registration": false, "clients": [client] })).await;
+    done(&home, &keyring, &["secret", "set", "client"], CLIENT).await;
+    let store = scene.path("sign-ins.json");
+    let entry = format!(
+        "{}[upstreams.linear.oauth]\nclient_id = \"mine\"\nclient_secret = \"${{keyring:client}}\"\n\
+         scopes = [\"openid\", \"mcp:use\"]\n",
+        server.entry("linear")
+    );
+    scene.write(&format!("hold = 1\nsign_ins_file = {store:?}"), &entry);
+    let log = scene.path("log");
+    let output = std::fs::File::create(&log).unwrap();
+    let process = Process::evermoor(&home, |command| {
+        command.arg("serve").arg("--home").arg(&home);
+        command.env("EVERMOOR_LOG", "trace,rmcp::transport=trace,oauth2::client=trace");
+        command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address()).stderr(output);
+    });
+    let gateway = Gateway::started(process, &home).await;
+    let mut collected = Collected::default();
+    let page = sign_in(&gateway, "linear").await;
+    assert_eq!(page.status, 200, "{page:?}");
+    collected.add("the page of the callback", page.text);
+    gateway.until_connected("linear").await;
+    let mut editor = gateway.editor("/mcp/linear").await;
+    for nonce in ["first", "renewed"] {
+        let answer = editor.call("record", &json!({ "nonce": nonce })).await;
+        assert_eq!(answer["content"][0]["text"], nonce);
+        server.expire().await;
+    }
+    let kept = std::fs::read_to_string(&store).unwrap();
+    collected.command_lines();
+    // The authorization server gets its clients as an argument.
+    collected
+        .0
+        .retain(|(_, line)| !String::from_utf8_lossy(line).contains("authorization/main.mjs"));
+    server.control(&json!({ "endGrant": true })).await;
+    let answer = editor.call("record", &json!({ "nonce": "refused" })).await;
+    collected.add("a call without a sign-in", answer.to_string());
+    gateway.until_down("linear").await;
+    for path in [
+        "/api/status",
+        "/api/settings",
+        "/api/logs",
+        "/api/incidents",
+        "/api/incidents?format=markdown",
+        "/api/upstreams/linear/sign-in",
+    ] {
+        let request = http().get(format!("{}{path}", gateway.origin));
+        let answer = request.bearer_auth(&gateway.control_token).send().await.unwrap();
+        collected.add(path, answer.bytes().await.unwrap().to_vec());
+    }
+    let mut states = gateway.states().await;
+    collected.add("/api/events", serde_json::to_vec(&states.next().await).unwrap());
+    drop(states);
+    let archive = scene.path("made.tar.gz");
+    let archive = archive.to_str().unwrap();
+    let commands: [&[&str]; 4] =
+        [&["status"], &["incidents", "--markdown"], &["doctor"], &["diagnostics", "-o", archive]];
+    for command in commands {
+        let said = evermoor(&home, &keyring, command, "").await;
+        collected.add(&command.join(" "), [said.stdout, said.stderr].concat());
+    }
+    let unpacked = scene.path("unpacked");
+    std::fs::create_dir(&unpacked).unwrap();
+    let mut tar = evermoor_tests::scene::programs::command("tar");
+    let tar = tar.args(["-xzf", archive, "-C"]).arg(&unpacked).status().await;
+    assert!(tar.unwrap().success());
+    collected.read(&unpacked);
+    stop(gateway).await;
+    collected.read(&home);
+    collected.add("the log", std::fs::read(log).unwrap());
+    let mut secrets = server.happened().await.secrets;
+    secrets.push(CLIENT.to_owned());
+    secrets.sort_unstable();
+    secrets.dedup();
+    // A code, its verifier, the client's secret, an id token, and two access and refresh tokens.
+    assert!(secrets.len() >= 8, "{secrets:?}");
+    assert!(secrets.iter().any(|secret| kept.contains(secret.as_str())), "the store has tokens");
+    assert!(secrets.iter().any(|secret| secret.starts_with("eyJ")), "there is an id token");
+    collected.assert_no_trace(&traces_of(&secrets));
 }
 
 /// Stops the gateway as a person would, so that everything is written to disk.

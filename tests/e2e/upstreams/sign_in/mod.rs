@@ -2,9 +2,14 @@
 //!
 //! - [`signing_in`]: how a person signs in, and what cannot be used to do so
 //! - [`renewing`]: what happens when tokens expire or are revoked
+//! - [`scopes`]: which access is asked for, and what happens if it is too little
 //! - [`storing`]: where tokens are, and where they are not
+//! - [`keychain`]: what happens if the keychain cannot be used
 
+#[cfg(target_os = "linux")]
+mod keychain;
 pub(crate) mod renewing;
+pub(crate) mod scopes;
 pub(crate) mod signing_in;
 pub(crate) mod storing;
 

@@ -235,3 +235,42 @@ async fn the_command_line_prints_the_page_and_waits_for_the_sign_in() {
     assert!(logout.ended().await.success());
     signed.until_signed_out().await;
 }
+
+#[tokio::test]
+async fn a_gateway_with_another_port_registers_anew() {
+    let mut signed = Signed::in_(&json!({})).await;
+    let before = signed.gateway.origin.clone();
+    signed.gateway.process.kill().await;
+    signed.gateway = Gateway::start(&signed.scene.home()).await;
+    assert_ne!(signed.gateway.origin, before, "each start gets a free port");
+    signed.gateway.until_connected("linear").await;
+    assert_eq!(sign_in(&signed.gateway, "linear").await.status, 200);
+    let happened = signed.server.happened().await;
+    assert_eq!((happened.registrations, happened.issued["authorization_code"]), (2, 2));
+}
+
+#[tokio::test]
+async fn a_sign_in_that_a_takeover_interrupts_is_explained_and_can_be_begun_again() {
+    let signed = Signed::out(&json!({})).await;
+    let page = begin(&signed.gateway, "linear").await;
+    let address = callback(&signed.gateway, &page).await;
+    let next = Gateway::take_over(&signed.scene.home()).await;
+    let interrupted = visit(&address).await;
+    assert_eq!(interrupted.status, 400, "{interrupted:?}");
+    assert!(interrupted.text.contains("restarted"), "{}", interrupted.text);
+    assert_eq!(sign_in(&next, "linear").await.status, 200);
+    next.until_connected("linear").await;
+}
+
+#[tokio::test]
+async fn a_server_with_another_name_shares_the_sign_in_and_is_called_by_its_own_name() {
+    let signed = Signed::in_(&json!({})).await;
+    let entry = signed.server.entry("tracker");
+    signed.scene.write(&settings(&signed.scene), &entry);
+    signed.gateway.until_connected("tracker").await;
+    let mut editor = signed.gateway.editor("/mcp/tracker").await;
+    let answer = editor.call("write", &json!({ "nonce": "lacking" })).await;
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("tracker") && !text.contains("linear"), "{text}");
+    assert_eq!(signed.server.happened().await.issued["authorization_code"], 1);
+}

@@ -6,9 +6,11 @@ use rmcp::transport::auth::{
 };
 
 use evermoor_core::failure::Failure;
+use evermoor_core::security::redaction::known::Secret;
 
 use super::{ProtectedServer, failures};
 use crate::config::secrets::Secrets;
+use crate::system::redaction;
 
 /// A client of an authorization server.
 pub(super) struct ClientIdentity {
@@ -61,6 +63,9 @@ pub(super) async fn for_sign_in(
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
     match manager.register_client(CLIENT_NAME, redirect, &scopes).await {
         Ok(registered) => {
+            if let Some(secret) = &registered.client_secret {
+                redaction::hide(&Secret::new(secret.clone()));
+            }
             Ok(ClientIdentity { id: registered.client_id, secret: registered.client_secret })
         }
         Err(AuthError::RegistrationFailed(why)) if why.starts_with("HTTP 4") => {

@@ -106,7 +106,8 @@ pub(super) fn sign_in_failed(server: &ProtectedServer, error: &AuthError) -> Fai
 
 /// A callback belongs to no sign-in.
 pub(super) fn unknown_sign_in() -> Failure {
-    let what = "This sign-in is not known here: it was used already, or it has expired.";
+    let what = "This sign-in is not known here: it was used already, it has expired, or Evermoor was restarted \
+                since it began.";
     Failure::new(Code::NotFound, what, "Start it again with `evermoor login NAME`.")
 }
 

@@ -10,13 +10,10 @@
 //! the token last. A gateway without the write lease waits until it has it, or until the other one has
 //! stored a new token.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, header};
-use parking_lot::Mutex;
-use rmcp::transport::auth::WWWAuthenticateParams;
+use http::HeaderMap;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -24,6 +21,7 @@ use evermoor_core::config::Grant;
 use evermoor_core::failure::Failure;
 use evermoor_core::policy::token_refresh::retry_wait;
 
+use super::lacking_scopes::LackingScopes;
 use super::renewal::{RenewalClient, RenewalError};
 use super::stored_grant::{AccessToken, GrantKey, StoredGrant};
 use super::{GrantContext, ProtectedServer, failures};
@@ -37,9 +35,9 @@ pub(super) struct GrantShared {
     state: watch::Receiver<GrantState>,
     requests: mpsc::Sender<GrantRequest>,
     clock: ClockAndRandom,
-    server: ProtectedServer,
-    /// The scopes that calls lacked since the last sign-in.
-    lacking: Mutex<BTreeSet<String>>,
+    /// How the server is reached now, and what it is called.
+    server: watch::Sender<ProtectedServer>,
+    lacking: LackingScopes,
 }
 
 /// What is known of a grant.
@@ -60,14 +58,13 @@ enum GrantRequest {
     SignedIn { grant: Box<StoredGrant>, reply: oneshot::Sender<Result<(), Failure>> },
     /// A person signs out. The reply is the grant that there was.
     SignOut { reply: oneshot::Sender<Result<Option<StoredGrant>, Failure>> },
-    /// The server is reached in another way.
-    Reach(Box<ProtectedServer>),
 }
 
 /// The task that owns a grant.
 pub(super) struct GrantTask {
     key: GrantKey,
     server: ProtectedServer,
+    changes: watch::Receiver<ProtectedServer>,
     grant: Option<StoredGrant>,
     /// How many tokens there were.
     number: u64,
@@ -96,9 +93,6 @@ const TAKEOVER_CHECK: Duration = Duration::from_millis(200);
 /// A token that is refused this soon after it was issued is not renewed: another one would be refused
 /// too.
 const FRESH: Duration = Duration::from_secs(5);
-/// More or longer scopes than these are not asked for.
-const MOST_SCOPES: usize = 64;
-const LONGEST_SCOPE: usize = 256;
 /// How often the wall clock is checked, because timers stop while the machine sleeps.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -126,32 +120,21 @@ impl GrantHandle {
 
     /// Why a call was refused, if the person must permit more for it. The next sign-in asks for that.
     pub(crate) fn lacks_scope(&self, headers: &HeaderMap) -> Option<Failure> {
-        let server = &self.0.server;
-        let challenges = headers.get_all(header::WWW_AUTHENTICATE).iter();
-        let lacking = challenges
-            .filter_map(|value| value.to_str().ok())
-            .map(|value| WWWAuthenticateParams::parse(value, &server.url))
-            .find(WWWAuthenticateParams::is_insufficient_scope)?;
-        let scopes = lacking.scope.unwrap_or_default();
-        let mut known = self.0.lacking.lock();
-        for scope in scopes.split_whitespace().filter(|scope| scope.len() <= LONGEST_SCOPE) {
-            if known.len() < MOST_SCOPES {
-                known.insert(scope.to_owned());
-            }
-        }
-        Some(failures::lacks_scope(server, &scopes))
+        let server = self.0.server.borrow().clone();
+        let scopes = self.0.lacking.add_from(headers, &server.url)?;
+        Some(failures::lacks_scope(&server, &scopes))
     }
 
     /// The scopes that calls lacked since the last sign-in.
     pub(super) fn lacking(&self) -> Vec<String> {
-        self.0.lacking.lock().iter().cloned().collect()
+        self.0.lacking.all()
     }
 
     /// Uses and stores what a person permitted.
     pub(super) async fn signed_in(&self, grant: StoredGrant) -> Result<(), Failure> {
         let grant = Box::new(grant);
         self.request(|reply| GrantRequest::SignedIn { grant, reply }).await??;
-        self.0.lacking.lock().clear();
+        self.0.lacking.clear();
         Ok(())
     }
 
@@ -160,9 +143,13 @@ impl GrantHandle {
         self.request(|reply| GrantRequest::SignOut { reply }).await?
     }
 
+    /// The server is reached in another way, or has another name.
     pub(super) fn reach_by(&self, server: ProtectedServer) {
-        // A full queue means that the task is waiting for the server; it is reconfigured next time.
-        let _ = self.0.requests.try_send(GrantRequest::Reach(Box::new(server)));
+        self.0.server.send_if_modified(|current| {
+            let changed = *current != server;
+            *current = server;
+            changed
+        });
     }
 
     async fn request_token(&self, refused: Option<u64>) -> Result<AccessToken, Failure> {
@@ -190,16 +177,18 @@ impl GrantTask {
     ) -> (Self, GrantShared) {
         let (show, state) = watch::channel(GrantState::Unread);
         let (requests, asked) = mpsc::channel(QUEUE);
+        let (reached, changes) = watch::channel(server.clone());
         let shared = GrantShared {
             state,
             requests,
             clock: context.clock.clone(),
-            server: server.clone(),
-            lacking: Mutex::default(),
+            server: reached,
+            lacking: LackingScopes::default(),
         };
         let task = Self {
             key,
             server,
+            changes,
             grant: None,
             number: 0,
             client: None,
@@ -219,6 +208,7 @@ impl GrantTask {
             let wait = self.until_next_renewal();
             tokio::select! {
                 biased;
+                Ok(()) = self.changes.changed() => self.reach(),
                 request = self.requests.recv() => match request {
                     Some(request) => self.answer(request).await,
                     None => return,
@@ -249,22 +239,22 @@ impl GrantTask {
                 let removed = self.forget().await;
                 let _ = reply.send(removed);
             }
-            GrantRequest::Reach(server) => {
-                if *server != self.server {
-                    self.server = *server;
-                    self.client = None;
-                    self.failed = None;
-                    // What was refused may be permitted now.
-                    self.show.send_if_modified(|state| {
-                        let refused = matches!(state, GrantState::Refused(_));
-                        if refused {
-                            *state = GrantState::Unread;
-                        }
-                        refused
-                    });
-                }
-            }
         }
+    }
+
+    /// Reaches the server as the configuration says now.
+    fn reach(&mut self) {
+        self.server = self.changes.borrow_and_update().clone();
+        self.client = None;
+        self.failed = None;
+        // What was refused may be permitted now.
+        self.show.send_if_modified(|state| {
+            let refused = matches!(state, GrantState::Refused(_));
+            if refused {
+                *state = GrantState::Unread;
+            }
+            refused
+        });
     }
 
     /// A token that can be sent, and that is not the refused one.

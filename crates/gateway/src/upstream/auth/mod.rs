@@ -9,7 +9,7 @@
 //! A request that is answered with 401 was not executed. `transport::http::client` asks the task for
 //! another token and sends the request once more. Several requests that were refused with the same token
 //! cause one renewal. Only the gateway that holds the write lease renews, and a rotated token is stored
-//! before it is used. If the process dies between receiving and storing it, a person must sign in again:
+//! before it is used, unless the store cannot be written: then it is used, and written again later. If the process dies between receiving and storing it, a person must sign in again:
 //! no order of steps avoids that, because the old token is void as soon as the server has answered.
 //!
 //! Only a person ends a grant, or the authorization server by refusing the refresh token. A network
@@ -19,25 +19,31 @@
 //!
 //! # Layout
 //! - [`grant`]: the task that owns a grant; [`renewal`]: how its token is renewed
+//! - [`lacking_scopes`]: what a call was refused for
 //! - [`grant_store`]: where grants are kept; [`stored_grant`]: what is kept
 //! - [`sign_in`]: sign-ins that wait for a person; [`client_identity`]: as which client;
 //!   [`revocation`]: the end of a grant
+//! - [`pending_secrets`]: what is hidden while a sign-in waits
+//! - [`client_assertion`]: a client with a private key
 //! - [`authorization_server`]: finds the authorization server of a server
 //! - [`oauth_http`]: its requests, with the certificates and the proxy of the upstream
 //! - [`failures`]: what people are told
 
 mod authorization_server;
+mod client_assertion;
 mod client_identity;
 mod failures;
 mod grant;
 pub(crate) mod grant_store;
+mod lacking_scopes;
 mod oauth_http;
+mod pending_secrets;
 mod renewal;
 mod revocation;
 pub(crate) mod sign_in;
 mod stored_grant;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

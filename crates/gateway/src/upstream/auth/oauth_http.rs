@@ -102,7 +102,7 @@ impl OAuthHttpClient for OAuthHttp {
 }
 
 /// Whether an address is on this machine, which is never reached through a proxy.
-fn is_local(url: &Url) -> bool {
+pub(super) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
         Some(url::Host::Ipv4(address)) => address.is_loopback(),

@@ -11,8 +11,10 @@ use rmcp::transport::auth::{
 
 use evermoor_core::config::Grant;
 use evermoor_core::failure::Failure;
+use evermoor_core::security::redaction::known::Secret;
 
 use super::authorization_server::{self, Unprepared};
+use super::client_assertion::{KeyedClient, is_private_key};
 use super::client_identity::{self, ClientIdentity};
 use super::oauth_http::OAuthHttp;
 use super::stored_grant::{GrantKey, StoredGrant};
@@ -35,7 +37,13 @@ pub(super) struct RenewalClient {
     http: Arc<OAuthHttp>,
     record: Arc<GrantRecord>,
     /// Set for a client that has a secret of its own.
-    credentials: Option<ClientCredentialsConfig>,
+    credentials: Option<OwnCredentials>,
+}
+
+/// How a client proves who it is without a person.
+enum OwnCredentials {
+    Secret(ClientCredentialsConfig),
+    Key(Box<KeyedClient>),
 }
 
 /// The grant in memory, which rmcp reads and writes.
@@ -82,20 +90,35 @@ impl RenewalClient {
                     return Err(RenewalError::Refused(failures::signed_out(server)));
                 };
                 let resource = server.url.to_string();
-                let config = ClientCredentialsConfig::ClientSecret {
-                    client_id: id.clone(),
-                    client_secret: secret,
-                    scopes: server.oauth.scopes.clone(),
-                    resource: Some(resource.clone()),
-                };
                 let unsupported = |error: AuthError| {
                     RenewalError::Refused(failures::client_refused(server, &error.to_string()))
                 };
-                manager.validate_client_credentials_metadata(&config).map_err(unsupported)?;
-                manager.configure_client_credentials(&config).map_err(unusable)?;
-                credentials = Some(config);
-                let none = StoredCredentials::new(id, None, Vec::new(), None);
-                grant.unwrap_or(StoredGrant { resource, client_secret: None, credentials: none })
+                let none = StoredCredentials::new(id.clone(), None, Vec::new(), None);
+                if is_private_key(&secret) {
+                    let keyed = KeyedClient::new(server, &metadata, &id, &Secret::new(secret));
+                    credentials = Some(OwnCredentials::Key(Box::new(keyed.map_err(unsupported)?)));
+                    let resource = resource.clone();
+                    grant.unwrap_or(StoredGrant {
+                        resource,
+                        client_secret: None,
+                        credentials: none,
+                    })
+                } else {
+                    let config = ClientCredentialsConfig::ClientSecret {
+                        client_id: id,
+                        client_secret: secret,
+                        scopes: server.oauth.scopes.clone(),
+                        resource: Some(resource.clone()),
+                    };
+                    manager.validate_client_credentials_metadata(&config).map_err(unsupported)?;
+                    manager.configure_client_credentials(&config).map_err(unusable)?;
+                    credentials = Some(OwnCredentials::Secret(config));
+                    grant.unwrap_or(StoredGrant {
+                        resource,
+                        client_secret: None,
+                        credentials: none,
+                    })
+                }
             }
             (Grant::AuthorizationCode, Some(grant)) => {
                 if grant.credentials.issuer != metadata.issuer {
@@ -134,13 +157,26 @@ impl RenewalClient {
             *self.record.grant.lock() = grant;
         }
         let renewed = match &self.credentials {
-            Some(config) => {
+            Some(credentials) => {
                 let guard = self.record.acquire_guard().await;
                 let _guard =
                     guard.map_err(|_| RenewalError::Unavailable(failures::taken_over(server)))?;
-                self.manager.exchange_client_credentials(config).await
+                match credentials {
+                    OwnCredentials::Secret(config) => {
+                        self.manager.exchange_client_credentials(config).await.map(drop)
+                    }
+                    OwnCredentials::Key(client) => {
+                        let now = self.record.context.clock.now();
+                        match client.exchange(&self.http, now).await {
+                            Ok(credentials) => {
+                                Shared(Arc::clone(&self.record)).save(credentials).await
+                            }
+                            Err(error) => Err(error),
+                        }
+                    }
+                }
             }
-            None => self.manager.refresh_token().await,
+            None => self.manager.refresh_token().await.map(drop),
         };
         match (renewed, self.http.refusal()) {
             (Ok(_), _) => Ok(self.record.grant.lock().clone()),
@@ -231,5 +267,38 @@ impl CredentialStore for Shared {
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         self.0.acquire_guard().await.map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{context, file_store, grant, server};
+    use super::*;
+
+    #[tokio::test]
+    async fn tokens_that_cannot_be_stored_are_used_and_stored_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, context) = (GrantKey::of(&server("")), context(file_store(&folder)));
+        context.store.save(&key, &grant("canary-before")).await.unwrap();
+        let record = Arc::new(GrantRecord {
+            key: key.clone(),
+            context: context.clone(),
+            grant: Mutex::new(grant("canary-before")),
+            previous: Mutex::default(),
+            is_unsaved: Mutex::new(false),
+        });
+        // The authorization server has replaced the tokens. The old ones are void.
+        let elsewhere = folder.path().join("a-file").join("sign-ins.json");
+        std::fs::write(folder.path().join("a-file"), "not a folder").unwrap();
+        context.store.keep_in(elsewhere.to_str());
+        let renewed = Shared(Arc::clone(&record)).save(grant("canary-after").credentials).await;
+        assert!(renewed.is_ok(), "the tokens can be used");
+        assert!(record.grant.lock().has_token_of(&grant("canary-after")));
+        assert!(*record.is_unsaved.lock(), "they are written again");
+        context.store.keep_in(folder.path().join("sign-ins.json").to_str());
+        record.write().await;
+        assert!(!*record.is_unsaved.lock());
+        let stored = context.store.load(&key).await.unwrap().unwrap();
+        assert!(stored.has_token_of(&grant("canary-after")));
     }
 }

@@ -27,6 +27,7 @@ use evermoor_core::failure::Failure;
 use super::authorization_server::{self, Unprepared};
 use super::client_identity::{self, ClientIdentity};
 use super::oauth_http::OAuthHttp;
+use super::pending_secrets::PendingSecrets;
 use super::stored_grant::{GrantKey, StoredGrant};
 use super::{Grants, ProtectedServer, failures, revocation};
 
@@ -50,6 +51,7 @@ struct PendingSignIn {
     client: ClientIdentity,
     session: AuthorizationSession,
     credentials: InMemoryCredentialStore,
+    hidden: PendingSecrets,
     began: Instant,
     progress: watch::Sender<SignInProgress>,
 }
@@ -101,6 +103,8 @@ impl SignIns {
         })?;
         let credentials = InMemoryCredentialStore::new();
         manager.set_credential_store(credentials.clone());
+        let hidden = PendingSecrets::default();
+        manager.set_state_store(hidden.state_store());
         let secrets = &self.0.grants.context().secrets;
         let client =
             client_identity::for_sign_in(&mut manager, &metadata, &asked, secrets, redirect)
@@ -115,7 +119,8 @@ impl SignIns {
         let (progress, shown) = watch::channel(SignInProgress::Waiting);
         self.0.progress.lock().insert(server.name.clone(), shown);
         let began = Instant::now();
-        let sign_in = PendingSignIn { server, client, session, credentials, began, progress };
+        let sign_in =
+            PendingSignIn { server, client, session, credentials, hidden, began, progress };
         let mut pending = self.0.pending.lock();
         pending.retain(|_, other| {
             other.began.elapsed() < LIFETIME && other.server.name != sign_in.server.name
@@ -142,6 +147,9 @@ impl SignIns {
         let Some((sign_in, state)) = taken else {
             return CallbackResult { server: None, result: Err(failures::unknown_sign_in()) };
         };
+        if let Some(code) = query(address, "code") {
+            sign_in.hidden.hide(&code);
+        }
         let server = Some(sign_in.server.clone());
         let result = match query(address, "error") {
             Some(code) => Err(failures::declined(&sign_in.server, &code)),
@@ -178,8 +186,9 @@ impl SignIns {
     async fn scopes(&self, server: &ProtectedServer) -> Result<Vec<String>, Failure> {
         let mut scopes = server.oauth.scopes.clone();
         let lacking = self.0.grants.of(server.clone()).lacking();
+        // Read in any case: nobody should sign in if the result cannot be stored.
+        let grant = self.0.grants.context().store.load(&GrantKey::of(server)).await?;
         if !lacking.is_empty() {
-            let grant = self.0.grants.context().store.load(&GrantKey::of(server)).await?;
             let granted = grant.map(|grant| grant.credentials.granted_scopes).unwrap_or_default();
             for scope in granted.into_iter().chain(lacking) {
                 if !scopes.contains(&scope) {

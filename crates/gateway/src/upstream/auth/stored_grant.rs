@@ -1,8 +1,9 @@
 //! What is kept of a grant, and under which key.
 //!
 //! A grant belongs to a server, a client and an authorization server. The key has the first, and what the
-//! user configured of the others; the client and the issuer themselves are in the grant and are compared
-//! before a token is sent anywhere.
+//! user configured of the others. An access token is sent only to the server in the key. Refresh tokens
+//! and secrets are sent only to the authorization server that issued the grant: its issuer is in the
+//! grant and is compared before each renewal and revocation.
 
 use std::time::{Duration, SystemTime};
 

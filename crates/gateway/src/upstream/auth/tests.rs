@@ -2,18 +2,27 @@
 
 use std::time::Duration;
 
+use axum::Router;
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use oauth2::{CsrfToken, PkceCodeVerifier};
+use rmcp::transport::auth::{StateStore as _, StoredAuthorizationState};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use url::Url;
 
 use evermoor_core::config::Config;
 use evermoor_core::failure::Code;
 use evermoor_platform::keychain::Keychain;
 
 use super::grant_store::GrantStore;
+use super::pending_secrets::PendingSecrets;
+use super::sign_in::SignIns;
 use super::stored_grant::{GrantKey, StoredGrant};
-use super::{GrantContext, Grants, ProtectedServer};
+use super::{GrantContext, GrantHandle, Grants, ProtectedServer};
 use crate::config::secrets::Secrets;
 use crate::system::clock::ClockAndRandom;
 use crate::system::redaction;
@@ -27,7 +36,17 @@ impl Grants {
     }
 }
 
-fn context(store: GrantStore) -> GrantContext {
+/// A grant with a token that does not expire. It is forgotten with the folder.
+pub(crate) async fn signed_in() -> (GrantHandle, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let handle = Grants::new(context(file_store(&folder))).of(server(""));
+    let mut lasting = serde_json::to_value(grant("canary-of-a-call")).unwrap();
+    lasting["credentials"]["token_response"].as_object_mut().unwrap().remove("expires_in");
+    handle.signed_in(serde_json::from_value(lasting).unwrap()).await.unwrap();
+    (handle, folder)
+}
+
+pub(super) fn context(store: GrantStore) -> GrantContext {
     GrantContext {
         store,
         secrets: Secrets::system_default(),
@@ -39,13 +58,13 @@ fn context(store: GrantStore) -> GrantContext {
     }
 }
 
-fn server(entry: &str) -> ProtectedServer {
+pub(super) fn server(entry: &str) -> ProtectedServer {
     let text =
         format!("[upstreams.linear]\nurl = \"https://a.example/mcp\"\nauth = \"oauth\"\n{entry}\n");
     ProtectedServer::of(&Config::parse(&text).unwrap().upstreams[0]).unwrap()
 }
 
-fn grant(token: &str) -> StoredGrant {
+pub(super) fn grant(token: &str) -> StoredGrant {
     let grant = json!({
         "resource": "https://a.example/mcp",
         "credentials": {
@@ -62,7 +81,7 @@ fn grant(token: &str) -> StoredGrant {
 }
 
 /// A store without a keychain, in a file of this folder.
-fn file_store(folder: &tempfile::TempDir) -> GrantStore {
+pub(super) fn file_store(folder: &tempfile::TempDir) -> GrantStore {
     let none = || Err(evermoor_platform::keychain::KeychainError::Unavailable("none".into()));
     let store = GrantStore::new(Keychain::with_store(none, Duration::from_secs(4)));
     store.keep_in(Some(folder.path().join("sign-ins.json").to_str().unwrap()));
@@ -150,4 +169,93 @@ async fn a_sign_in_is_stored_before_it_is_used_and_a_sign_out_removes_it() {
     assert!(grants.of(server("")).sign_out().await.unwrap().is_some());
     assert!(store.load(&key).await.unwrap().is_none());
     assert_eq!(handle.token().await.err().unwrap().code, Code::AuthRequired);
+}
+
+/// A server that is its own authorization server, and ends no sign-in.
+async fn authorization_server(tasks: &TaskTracker) -> String {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let own = origin.clone();
+    let answer = move |request: Request| async move { described(&own, request.uri().path()) };
+    tasks.spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
+    origin
+}
+
+fn described(origin: &str, path: &str) -> Response {
+    let document = match path {
+        "/.well-known/oauth-protected-resource/mcp" => {
+            json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [origin] })
+        }
+        "/.well-known/oauth-authorization-server" => json!({
+            "issuer": origin, "response_types_supported": ["code"],
+            "authorization_endpoint": format!("{origin}/authorize"),
+            "token_endpoint": format!("{origin}/token"),
+            "registration_endpoint": format!("{origin}/register"),
+            "code_challenge_methods_supported": ["S256"],
+        }),
+        "/register" => json!({ "client_id": "registered", "redirect_uris": [] }),
+        _ => return StatusCode::UNAUTHORIZED.into_response(),
+    };
+    axum::Json(document).into_response()
+}
+
+#[tokio::test]
+async fn a_sign_in_that_nobody_completes_expires_after_ten_minutes() {
+    let (tasks, folder) = (TaskTracker::new(), tempfile::tempdir().unwrap());
+    let url: Url = format!("{}/mcp", authorization_server(&tasks).await).parse().unwrap();
+    let sign_ins = SignIns::new(Grants::new(context(file_store(&folder))), "http://127.0.0.1:1");
+    let mut callbacks = Vec::new();
+    for name in ["early", "late"] {
+        let server = ProtectedServer { name: name.into(), url: url.clone(), ..server("") };
+        let page: Url = sign_ins.begin(server).await.unwrap().parse().unwrap();
+        let state = page.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+        // The answer of a person who declines.
+        callbacks
+            .push(format!("http://127.0.0.1:1/oauth/callback?error=access_denied&state={state}"));
+    }
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(595)).await;
+    assert_eq!(sign_ins.complete(&callbacks[0]).await.server.unwrap().name, "early");
+    tokio::time::advance(Duration::from_secs(6)).await;
+    let late = sign_ins.complete(&callbacks[1]).await;
+    assert!(late.server.is_none(), "nobody may complete it any more");
+    assert_eq!(late.result.unwrap_err().code, Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_code_and_its_verifier_are_hidden_until_the_sign_in_has_ended() {
+    let hidden = PendingSecrets::default();
+    let store = hidden.state_store();
+    let verifier = PkceCodeVerifier::new("canary-verifier-of-a-sign-in-with-43-letters".into());
+    let state = StoredAuthorizationState::new(&verifier, &CsrfToken::new("state".into()));
+    store.save("state", state).await.unwrap();
+    hidden.hide("canary-code");
+    let text = "canary-verifier-of-a-sign-in-with-43-letters canary-code state";
+    assert_eq!(redaction::scrub(text), "[secret] [secret] state");
+    drop(store);
+    assert_eq!(redaction::scrub(text), "[secret] [secret] state");
+    drop(hidden);
+    assert_eq!(redaction::scrub(text), text);
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_renamed_is_called_by_its_new_name_even_if_the_task_is_busy() {
+    let (handle, _folder) = signed_in().await;
+    let mut headers = http::HeaderMap::new();
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"files:write\"";
+    headers.insert(http::header::WWW_AUTHENTICATE, challenge.parse().unwrap());
+    for number in 0..1_000 {
+        let title = format!("Title {number}");
+        // No await in between, so the task handles none of the changes.
+        handle.reach_by(ProtectedServer { title: title.clone(), ..server("") });
+        let failure = handle.lacks_scope(&headers).unwrap();
+        assert_eq!(failure.what, format!("{title} wants you to permit more: files:write."));
+    }
+    assert_eq!(handle.lacking(), ["files:write"]);
+    let last = ProtectedServer { title: "Last".into(), ..server("") };
+    handle.reach_by(last);
+    handle.sign_out().await.unwrap();
+    let failure = handle.token().await.err().unwrap();
+    assert_eq!(failure.what, "Last wants you to sign in.");
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use evermoor_core::catalog::limits::{self, CatalogLimits, CatalogSize};
-use evermoor_core::catalog::{Catalog, ListKind};
+use evermoor_core::catalog::{Catalog, ListKind, header_parameters};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::Handshake;
 
 use super::failures::{large_lists, slow_lists};
+use crate::system::redaction;
 use crate::upstream::transport::connection::Connection;
 
 /// How long reading all lists of an upstream may take.
@@ -68,6 +69,9 @@ async fn pages(
                 "left out items: their names are too long"
             );
         }
+        if list == ListKind::Tools && connection.repeats_parameters() {
+            found.retain(is_usable);
+        }
         items.extend(found);
         let Some(cursor) = page.text_member("nextCursor") else { return Ok(items) };
         params = Some(Raw::of(&serde_json::json!({ "cursor": cursor })));
@@ -77,4 +81,14 @@ async fn pages(
             return Ok(items);
         }
     }
+}
+
+/// Whether a server of 2026-07-28 marks the parameters of a tool as it should.
+fn is_usable(tool: &Raw) -> bool {
+    let fault = header_parameters::fault(tool);
+    if let Some(fault) = fault {
+        let name = redaction::excerpt(tool.text_member("name").unwrap_or_default().as_bytes(), 100);
+        tracing::warn!(tool = %name, fault, "left out a tool: its `x-mcp-header` is invalid");
+    }
+    fault.is_none()
 }

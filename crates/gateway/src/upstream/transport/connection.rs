@@ -121,6 +121,14 @@ impl Connection {
         }
     }
 
+    /// Whether the parameters of tools are repeated in headers where the server wants it.
+    pub(crate) fn repeats_parameters(&self) -> bool {
+        match self {
+            Self::Http(http) => http.is_stateless(),
+            Self::Duplex(_) => false,
+        }
+    }
+
     /// Sends a request of the gateway itself and returns its result.
     pub(crate) async fn request(&self, method: &str, params: Option<Raw>) -> Result<Raw, Failure> {
         let request = Request::new(Id::number(0), method, params);

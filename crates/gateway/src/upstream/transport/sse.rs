@@ -58,6 +58,9 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseReader, Url), Fail
     let (headers, body) = (Cow::Owned(headers), MessageBody::default());
     let request = HttpRequest { class, method, target, headers, body };
     let answer = clients.send(request).await.map_err(|error| status::failure(url, &error))?;
+    if let Some(failure) = clients.lacks_scope(&answer) {
+        return Err(failure);
+    }
     if !answer.status().is_success() || !answer.is_event_stream() {
         return Err(status::refused(url, answer).await);
     }
@@ -134,7 +137,7 @@ async fn write(
                 clients.send(HttpRequest { class, method, target: &target, headers, body });
             let sent = tokio::select! {
                 biased;
-                answer = posting => post_result(answer, &inbox, &target.url).await,
+                answer = posting => post_result(answer, &inbox, &target.url, &clients).await,
                 // Some servers never answer a POST for a session that has ended.
                 () = drained(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };
@@ -148,11 +151,12 @@ async fn post_result(
     answer: Result<HttpAnswer, HttpCallError>,
     inbox: &Inbox,
     endpoint: &Url,
+    clients: &HttpClients,
 ) -> Result<(), SendError> {
     match answer {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => {
-            let refused = refused(answer, endpoint).await;
+            let refused = refused(answer, endpoint, clients).await;
             if let SendError::NotSent(_) = refused {
                 inbox.close(status::session_lost(endpoint));
             }
@@ -174,8 +178,11 @@ async fn drained(inbox: &Inbox) {
 
 /// What an error status means for the message: whether it may have been read or may be sent again.
 /// Streamable HTTP has its own rules in `http/status.rs`, because there a 404 ends the session.
-async fn refused(answer: HttpAnswer, endpoint: &Url) -> SendError {
+async fn refused(answer: HttpAnswer, endpoint: &Url, clients: &HttpClients) -> SendError {
     let status = answer.status();
+    if let Some(failure) = clients.lacks_scope(&answer) {
+        return SendError::AuthRequired(failure);
+    }
     if status == StatusCode::UNAUTHORIZED {
         return SendError::AuthRequired(status::refused(endpoint, answer).await);
     }
@@ -233,6 +240,8 @@ impl SseReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::auth::GrantHandle;
+    use crate::upstream::auth::tests::signed_in;
     use crate::upstream::transport::connection::CallError;
     use crate::upstream::transport::outbound::OutboundCall;
     use evermoor_core::config::HttpOptions;
@@ -241,8 +250,13 @@ mod tests {
     use tokio::net::TcpListener;
 
     /// The error of a call whose POST gets this answer, or none before the stream ends.
-    #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn posted(answer: Option<&str>) -> CallError {
+        posted_with(None, answer).await
+    }
+
+    /// Like [`posted`], with the token of this grant.
+    #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
+    async fn posted_with(grant: Option<GrantHandle>, answer: Option<&str>) -> CallError {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}/message", server.local_addr().unwrap());
@@ -258,7 +272,8 @@ mod tests {
             &TaskTracker::new(),
         )
         .await
-        .unwrap();
+        .unwrap()
+        .with_grant(grant);
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();
@@ -286,6 +301,19 @@ mod tests {
         assert!(matches!(gone, CallError::NotSent(_)), "{gone}");
         let lost = posted(Some("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")).await;
         assert!(matches!(lost, CallError::Unknown { .. }), "{lost}");
+    }
+
+    #[tokio::test]
+    async fn a_post_that_lacks_a_scope_asks_for_a_sign_in() {
+        let (grant, _folder) = signed_in().await;
+        let answer = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\
+             www-authenticate: Bearer error=\"insufficient_scope\", scope=\"files:write\"\r\n\r\n";
+        match posted_with(Some(grant), Some(answer)).await {
+            CallError::AuthRequired(failure) => {
+                assert!(failure.what.contains("files:write"), "{failure}");
+            }
+            other => panic!("a person must permit more: {other}"),
+        }
     }
 
     #[test]

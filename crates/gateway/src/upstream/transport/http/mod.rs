@@ -186,6 +186,10 @@ impl HttpConnection {
         self.tasks.spawn(self.alive.clone().run_until_cancelled_owned(listening));
     }
 
+    pub(crate) fn is_stateless(&self) -> bool {
+        !self.has_ping()
+    }
+
     pub(crate) fn has_ping(&self) -> bool {
         matches!(self.target.era, SessionMode::Session { .. })
     }

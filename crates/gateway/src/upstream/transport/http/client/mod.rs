@@ -113,22 +113,26 @@ impl HttpClients {
         &self.headers
     }
 
-    /// Adds the token of this grant to every request.
-    pub(crate) fn with_grant(self, grant: Option<GrantHandle>) -> Self {
+    /// Adds the token of this grant to every request. The headers have a target for it from the start, so
+    /// that a call copies no more than it would without one.
+    pub(crate) fn with_grant(mut self, grant: Option<GrantHandle>) -> Self {
+        if grant.is_some() {
+            self.headers.insert(header::AUTHORIZATION, HeaderValue::from_static(""));
+        }
         Self { grant, ..self }
     }
 
     /// Sends a request and returns its answer as soon as its head has arrived. A server that refuses
     /// the access token has not executed the request, so it is sent once more with another one.
     pub(crate) async fn send(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {
-        let Some(grant) = &self.grant else { return self.send_once(request).await };
+        let Some(grant) = &self.grant else { return self.send_once(&request, None).await };
         let token = grant.token().await.map_err(HttpCallError::NoToken)?;
-        let answer = self.send_once(request.clone().with(&token)).await?;
+        let answer = self.send_once(&request, Some(&token)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         let token = grant.another(&token).await.map_err(HttpCallError::NoToken)?;
-        self.send_once(request.with(&token)).await
+        self.send_once(&request, Some(&token)).await
     }
 
     /// Why a request was refused, if the user must permit more for it.
@@ -137,27 +141,36 @@ impl HttpClients {
         grant.lacks_scope(answer.headers())
     }
 
-    async fn send_once(&self, request: HttpRequest<'_>) -> Result<HttpAnswer, HttpCallError> {
+    async fn send_once(
+        &self,
+        request: &HttpRequest<'_>,
+        token: Option<&AccessToken>,
+    ) -> Result<HttpAnswer, HttpCallError> {
         match &self.way {
-            Way::Direct(client) => send_direct(client, request).await,
+            Way::Direct(client) => send_direct(client, request, token).await,
             Way::Network { repeatable, once } => {
                 let client = match request.class {
                     RetryClass::Repeatable => repeatable,
                     RetryClass::Once => once,
                 };
-                let HttpRequest { method, target, headers, body, .. } = request;
-                let sending =
-                    client.request(method, target.url.clone()).headers(headers.into_owned());
-                Ok(HttpAnswer::Network(sending.body(body.into_bytes()).send().await?))
+                let mut sent =
+                    reqwest::Request::new(request.method.clone(), request.target.url.clone());
+                *sent.headers_mut() = request.headers_with(token);
+                *sent.body_mut() = Some(request.body.clone().into_bytes().into());
+                Ok(HttpAnswer::Network(client.execute(sent).await?))
             }
         }
     }
 }
 
 impl HttpRequest<'_> {
-    fn with(mut self, token: &AccessToken) -> Self {
-        self.headers.to_mut().insert(header::AUTHORIZATION, token.header.clone());
-        self
+    /// A copy of the headers, with this token.
+    fn headers_with(&self, token: Option<&AccessToken>) -> HeaderMap {
+        let mut headers = HeaderMap::clone(&self.headers);
+        if let Some(token) = token {
+            headers.insert(header::AUTHORIZATION, token.header.clone());
+        }
+        headers
     }
 }
 
@@ -171,38 +184,37 @@ impl RequestTarget {
 
 async fn send_direct(
     client: &Arc<DirectClient>,
-    request: HttpRequest<'_>,
+    request: &HttpRequest<'_>,
+    token: Option<&AccessToken>,
 ) -> Result<HttpAnswer, HttpCallError> {
-    let HttpRequest { class, method, target, headers, body } = request;
-    let fresh = match class {
+    let fresh = match request.class {
         RetryClass::Repeatable => FRESH_REPEATABLE,
         RetryClass::Once => FRESH_ONCE,
     };
     let mut redirected = None;
     for _ in 0..MAX_REDIRECTS {
-        let target = redirected.as_ref().unwrap_or(target);
-        let answer = client.send(direct_request(&method, target, &headers, &body), fresh).await?;
+        let target = redirected.as_ref().unwrap_or(request.target);
+        let answer = client.send(direct_request(request, target, token), fresh).await?;
         match same_origin_redirect(target, &answer) {
             Some(named) => redirected = Some(named),
             None => return Ok(HttpAnswer::Direct(answer)),
         }
     }
-    let target = redirected.as_ref().unwrap_or(target);
-    let last = client.send(direct_request(&method, target, &headers, &body), fresh).await?;
+    let target = redirected.as_ref().unwrap_or(request.target);
+    let last = client.send(direct_request(request, target, token), fresh).await?;
     Ok(HttpAnswer::Direct(last))
 }
 
 fn direct_request(
-    method: &Method,
+    request: &HttpRequest<'_>,
     target: &RequestTarget,
-    headers: &HeaderMap,
-    body: &MessageBody,
+    token: Option<&AccessToken>,
 ) -> Request<MessageBody> {
-    let mut request = Request::new(body.clone());
-    *request.method_mut() = method.clone();
-    *request.uri_mut() = target.path.clone();
-    *request.headers_mut() = headers.clone();
-    request
+    let mut sent = Request::new(request.body.clone());
+    *sent.method_mut() = request.method.clone();
+    *sent.uri_mut() = target.path.clone();
+    *sent.headers_mut() = request.headers_with(token);
+    sent
 }
 
 /// Where a redirect goes that is followed; see [`follow`].
