@@ -3,6 +3,7 @@
 
 import path from "node:path";
 
+import { readBenchArgs, usage } from "./lib/run/bench_args.mjs";
 import { cargo, run } from "./lib/run/command.mjs";
 import { buildDashboard } from "./lib/checks/dashboard.mjs";
 import { installPeers } from "./lib/machine/peers.mjs";
@@ -11,11 +12,20 @@ import { root } from "./lib/machine/env.mjs";
 import { toCompile } from "./lib/machine/requirements.mjs";
 import { setUp } from "./lib/machine/setup.mjs";
 import { runSteps } from "./lib/run/steps.mjs";
+import { giveUp, say } from "./lib/run/terminal.mjs";
 
 await main(async (args) => {
+  const { help, mistake, peers, others } = readBenchArgs(args);
+  if (help) {
+    say(usage);
+    return 0;
+  }
+  if (mistake) {
+    giveUp(`${mistake}\n\n${usage}`);
+    return 2;
+  }
   await setUp({ needs: toCompile });
-  const others = args.filter((arg) => arg !== "--peers");
-  if (others.length < args.length) {
+  if (peers) {
     const folder = path.join(root, "tests/.proxies");
     await installPeers(folder);
     others.push("--peers", folder);

@@ -8,11 +8,13 @@
 //! | `--peers <folder>` | also measures other proxies, installed there by `scripts/bench.mjs` |
 //! | `eras`, `load` | only calls between MCP versions, or only many sessions and calls at once |
 //!
+//! - [`args`]: what it is told to do
 //! - [`routes`]: the ways to the server; [`program`], [`http`], [`stdio`]: what they are made of
 //! - [`cycle`]: one repetition; [`scaling`]: cost against size and number
 //! - [`figures`]: what is measured, and the goals; [`report`], [`plot`]: the page
 //! - [`eras`], [`load`]: the other parts
 
+mod args;
 mod cycle;
 mod eras;
 mod figures;
@@ -25,36 +27,47 @@ mod routes;
 mod scaling;
 mod stdio;
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use evermoor_platform::process::descriptors;
 
+use args::{Task, USAGE};
 use cycle::Effort;
 use figures::Results;
 use report::Run;
 use routes::{Home, Server};
 
-fn main() {
-    descriptors::raise_limit();
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let after = |name: &str| args.iter().skip_while(|arg| *arg != name).nth(1);
-    let peers = after("--peers").map(PathBuf::from);
-    let quick = args.iter().any(|arg| arg == "--quick");
+    let task = match Task::read(&args) {
+        Ok(task) => task,
+        Err(mistake) => {
+            complain(&format!("{mistake}\n\n{USAGE}"));
+            return ExitCode::from(2);
+        }
+    };
+    descriptors::raise_limit();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    if args.iter().any(|arg| arg == "eras") {
-        return runtime.block_on(eras::measure());
+    match task {
+        Task::Help => say(USAGE),
+        Task::Eras => runtime.block_on(eras::measure()),
+        Task::Load => runtime.block_on(load::measure()),
+        Task::Routes { quick, peers } => measure_routes(quick, peers.as_deref()),
     }
-    if args.iter().any(|arg| arg == "load") {
-        return runtime.block_on(load::measure());
-    }
+    ExitCode::SUCCESS
+}
+
+/// Measures all routes, and writes the page unless this is a quick run.
+fn measure_routes(quick: bool, peers: Option<&Path>) {
     let effort = if quick { Effort::quick() } else { Effort::full() };
     let server = Server::start(1);
     let home = Home::with_server(&server);
     let mut results = Results::default();
     for repetition in 1..=effort.repetitions {
         say(&format!("repetition {repetition} of {}", effort.repetitions));
-        cycle::run(&server, &home, peers.as_deref(), effort, &mut results);
+        cycle::run(&server, &home, peers, effort, &mut results);
     }
     say(&report::tables(&results));
     if quick {
@@ -75,4 +88,9 @@ fn shown(time: Duration) -> String {
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn say(line: &str) {
     println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "a benchmark says why it measures nothing")]
+fn complain(line: &str) {
+    eprintln!("{line}");
 }
