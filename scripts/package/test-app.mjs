@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { ask, npx, run } from "../lib/run/command.mjs";
 import { built, env, root } from "../lib/machine/env.mjs";
-import { hostIn, placedName } from "../lib/package/program.mjs";
+import { hostIn, installed, placedName } from "../lib/package/program.mjs";
 import { overlays } from "../lib/package/overlays.mjs";
 import { giveUp, say } from "../lib/run/terminal.mjs";
 
@@ -48,7 +48,8 @@ async function bundle(scratch) {
   mkdirSync(debug, { recursive: true });
   copyFileSync(built("debug", "evermoor-tray"), path.join(debug, "evermoor-tray"));
   mkdirSync(path.join(root, "dist"), { recursive: true });
-  copyFileSync(built("debug", "evermoor"), path.join(root, "dist", placedName("darwin", hostIn(ask("rustc", "-vV")))));
+  const host = hostIn(ask("rustc", "-vV"));
+  for (const program of installed("darwin")) copyFileSync(built("debug", program), path.join(root, "dist", placedName("darwin", host, program)));
   const line = npx("tauri", ["bundle", "--debug", "--bundles", "app", ...overlays("darwin")], "@tauri-apps/cli");
   const status = await run({ ...line, env: { CARGO_TARGET_DIR: path.join(scratch, "target") } });
   if (status !== 0) throw new Error(`the bundler ended with status ${status}`);

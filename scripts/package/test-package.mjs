@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { npx, run } from "../lib/run/command.mjs";
 import { built, env } from "../lib/machine/env.mjs";
+import { installed } from "../lib/package/program.mjs";
 import { killAll, remaining } from "../lib/run/processes.mjs";
 import { giveUp, say } from "../lib/run/terminal.mjs";
 
@@ -20,7 +21,7 @@ async function makePackage(scratch) {
   mkdirSync(debug, { recursive: true });
   copyFileSync(built("debug", "evermoor-tray"), path.join(debug, "evermoor-tray"));
   const overlay = path.join(scratch, "overlay.json");
-  const files = { "/usr/bin/evermoor": built("debug", "evermoor") };
+  const files = Object.fromEntries(installed("linux").map((name) => [`/usr/bin/${name}`, built("debug", name)]));
   writeFileSync(overlay, JSON.stringify({ bundle: { linux: { deb: { files } } } }));
   const bundle = npx("tauri", ["bundle", "--debug", "--bundles", "deb", "--config", overlay], "@tauri-apps/cli");
   const status = await run({ ...bundle, env: { CARGO_TARGET_DIR: path.join(scratch, "target") } });
@@ -88,8 +89,9 @@ try {
   const desktop = path.join(place, "usr/share/applications/Evermoor.desktop");
   if (!readFileSync(desktop, "utf8").includes("Exec=evermoor-tray")) throw new Error("its menu entry starts something else");
   say(must(path.join(place, "usr/bin/evermoor"), "--version"));
+  if (!existsSync(path.join(place, "usr/bin/evermoor-shim"))) throw new Error("the shim is missing");
   await startTray(place, scratch);
-  say("Both programs of the package run, and the tray starts the gateway.");
+  say("The programs of the package run, and the tray starts the gateway.");
 } catch (error) {
   giveUp(error.message);
   process.exitCode = 1;

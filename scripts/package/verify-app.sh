@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Verifies an application on macOS: that both programs are signed, with the hardened runtime, and for which processors.
+# Verifies an application on macOS: that all programs are signed, with the hardened runtime, and for which processors.
 #
 #   scripts/package/verify-app.sh Evermoor.app [arm64] [x86_64]
 #
@@ -10,7 +10,7 @@ app=${1:?usage: scripts/package/verify-app.sh APP [PROCESSOR...]}
 shift
 
 codesign --verify --deep --strict --verbose=2 "$app"
-for program in evermoor evermoor-tray; do
+for program in evermoor evermoor-shim evermoor-tray; do
   file=$app/Contents/MacOS/$program
   codesign --verify --strict --verbose=2 "$file"
   # Captured first: with pipefail, a `grep -q` that ends early would make codesign fail.

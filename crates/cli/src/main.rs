@@ -1,7 +1,7 @@
 //! The `evermoor` binary: the gateway, the stdio shim and all commands.
 //!
 //! # Layout
-//! - `args`: the command line, completions and the manual page
+//! - `args`: the command line, completions, the manual page, and tests of the documents against them
 //! - `gateway`: commands about the gateway itself
 //! - `servers`: commands about servers and `config.toml`
 //! - `editors`: commands about editors
@@ -9,11 +9,8 @@
 //! - `uninstall`: undoes everything that Evermoor changed
 //! - `instance`, `runtime`: the instance a command works on, and running async work
 //! - `terminal`, `exit`: output and exit codes
-//! - `document_tests`: tests that check README.md and docs/ against the program
 
 mod args;
-#[cfg(test)]
-mod document_tests;
 mod editors;
 mod exit;
 mod gateway;
@@ -32,6 +29,8 @@ use exit::Exit;
 use instance::Instance;
 
 fn main() -> std::process::ExitCode {
+    // Editors start this command most often and keep it running, so it comes before everything else.
+    gateway::connect::become_shim();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(mistake) => return exit::usage_error(&mistake),
@@ -54,7 +53,7 @@ fn main() -> std::process::ExitCode {
             gateway::serve::StartMode::of(takeover, if_older),
             background,
         ),
-        Command::Connect { upstream, editor } => {
+        Command::Connect { upstream, editor, in_process: _ } => {
             gateway::connect::run(&instance, upstream.as_deref(), editor.as_deref())
         }
         Command::Setup(wanted) => editors::setup::run(&instance, &wanted, args.json),

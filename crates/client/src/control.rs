@@ -15,10 +15,9 @@ use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::security::secret_ref;
 use evermoor_core::security::tokens;
-use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 
+use crate::gateway_files::runtime_file;
 use crate::http::{EventStream, HttpClient, HttpError};
 
 /// A running gateway and the token for its control API.
@@ -44,17 +43,13 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl ControlClient {
     /// Finds the running gateway of these paths.
-    ///
-    /// Checks the lock first. If no process holds it, the runtime file is stale, and its token must
-    /// not be sent to whatever program uses the port now.
     pub fn find(paths: &Paths) -> Option<Self> {
-        if !matches!(InstanceLock::take(&paths.lock_file()), Ok(None)) {
-            return None;
-        }
-        let content = private::read_private(&paths.runtime_file()).ok()??;
-        let runtime: RuntimeFile = serde_json::from_slice(&content).ok()?;
+        runtime_file::find(paths).map(Self::of)
+    }
+
+    pub(crate) fn of(runtime: RuntimeFile) -> Self {
         let http = HttpClient::new(&runtime.origin, &runtime.control_token);
-        Some(Self { http, runtime })
+        Self { http, runtime }
     }
 
     pub fn runtime(&self) -> &RuntimeFile {

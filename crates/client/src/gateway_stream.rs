@@ -96,7 +96,8 @@ impl GatewayStream {
         };
         match timeout(HELLO_TIMEOUT, welcome).await.map_err(io::Error::other)?? {
             Some(frame) if frame.kind == FrameKind::Welcome => {}
-            Some(_) | None => return Err(io::ErrorKind::PermissionDenied.into()),
+            Some(_) => return Err(io::ErrorKind::PermissionDenied.into()),
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
         }
         let table =
             OpenRequestTable { is_open: true, closed: None, last: 0, requests: HashMap::new() };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -49,7 +49,8 @@ pub struct HttpResponse {
 
 /// Where the body of a response comes from.
 pub(crate) enum ResponseBody {
-    Http(Incoming),
+    /// A trait object, so that a program which never uses HTTP does not contain an HTTP client.
+    Http(UnsyncBoxBody<Bytes, HttpError>),
     Whole(Bytes),
     Frames(FrameBody),
 }
@@ -64,7 +65,7 @@ impl ResponseBody {
                         Ok(data) => return Some(Ok(data)),
                         Err(_trailers) => {}
                     },
-                    Err(error) => return Some(Err(HttpError::Broken(cause(&error)))),
+                    Err(error) => return Some(Err(error)),
                 }
             },
             Self::Whole(body) if body.is_empty() => None,
@@ -110,6 +111,7 @@ impl HttpClient {
         match self.client.request(request).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
+                let body = body.map_err(|error| HttpError::Broken(cause(&error))).boxed_unsync();
                 Ok(HttpResponse::new(head.status, head.headers, ResponseBody::Http(body)))
             }
             Err(error) if error.is_connect() => Err(HttpError::NotSent(cause(&error))),

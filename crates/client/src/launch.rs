@@ -18,6 +18,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::lifecycle::version;
 use evermoor_core::security::tokens::LOCAL_EDITOR;
 use evermoor_platform::fs::private;
@@ -25,6 +26,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::spawn;
 
 use crate::control::ControlClient;
+use crate::gateway_files::runtime_file;
 
 /// How to start a gateway: the program and its paths.
 #[derive(Clone, Debug)]
@@ -72,23 +74,40 @@ impl Launcher {
         Ok(control)
     }
 
-    /// Finds the running gateway, whatever its version, or starts one. A gateway that holds the
-    /// lock but does not answer is either starting or stopping, so we wait for it.
+    /// Finds the running gateway, whatever its version, or starts one.
     pub async fn find_or_start(&self) -> Result<ControlClient, Failure> {
+        self.find_or_start_with(answering).await
+    }
+
+    /// Finds the running gateway or starts one. `reach` returns what it is reached with, once it answers. A
+    /// gateway that holds the lock but does not answer is either starting or stopping, so we wait for it.
+    pub(crate) async fn find_or_start_with<T, F>(
+        &self,
+        reach: impl Fn(RuntimeFile) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<Option<T>, Failure>>,
+    {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            match ControlClient::find(&self.paths) {
-                None => return self.start().await,
-                Some(control) if control.answers().await => return Ok(control),
-                Some(_) if Instant::now() >= deadline => return Err(not_answering()),
-                Some(_) => sleep(POLL_INTERVAL).await,
+            let Some(runtime) = runtime_file::find(&self.paths) else {
+                return self.start(reach).await;
+            };
+            match reach(runtime).await? {
+                Some(reached) => return Ok(reached),
+                None if Instant::now() >= deadline => return Err(not_answering()),
+                None => sleep(POLL_INTERVAL).await,
             }
         }
     }
 
     /// Starts a gateway that takes over, if the running one is older than this program.
     pub fn replace_if_older(&self, control: &ControlClient) {
-        let (running, mut tried) = (&control.runtime().version, self.tried.lock());
+        self.replace_if_older_than_this(control.runtime());
+    }
+
+    pub(crate) fn replace_if_older_than_this(&self, runtime: &RuntimeFile) {
+        let (running, mut tried) = (&runtime.version, self.tried.lock());
         if !version::should_take_over(running, VERSION, tried.as_deref()) {
             return;
         }
@@ -113,7 +132,10 @@ impl Launcher {
         spawn::start_detached(&self.program, &args, &self.paths.output_file())
     }
 
-    async fn start(&self) -> Result<ControlClient, Failure> {
+    async fn start<T, F>(&self, reach: impl Fn(RuntimeFile) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<Option<T>, Failure>>,
+    {
         let _ = std::fs::remove_file(self.paths.start_failure_file());
         let mut child = self.run(&[]).map_err(|error| {
             let what =
@@ -123,8 +145,10 @@ impl Launcher {
         let deadline = Instant::now() + START_TIMEOUT;
         let mut ended = false;
         while Instant::now() < deadline {
-            if let Some(control) = self.running().await {
-                return Ok(control);
+            if let Some(runtime) = runtime_file::find(&self.paths)
+                && let Some(reached) = reach(runtime).await?
+            {
+                return Ok(reached);
             }
             if ended {
                 break;
@@ -140,8 +164,7 @@ impl Launcher {
 
     /// The running gateway, if it answers.
     pub async fn running(&self) -> Option<ControlClient> {
-        let control = ControlClient::find(&self.paths)?;
-        control.answers().await.then_some(control)
+        answering(runtime_file::find(&self.paths)?).await.ok()?
     }
 
     fn start_failure(&self) -> Failure {
@@ -152,6 +175,12 @@ impl Launcher {
             Failure::new(Code::Internal, "The gateway exited during startup.", remedy)
         })
     }
+}
+
+/// The gateway, if it answers over HTTP.
+async fn answering(runtime: RuntimeFile) -> Result<Option<ControlClient>, Failure> {
+    let control = ControlClient::of(runtime);
+    Ok(control.answers().await.then_some(control))
 }
 
 fn not_answering() -> Failure {

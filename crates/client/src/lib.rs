@@ -13,11 +13,13 @@
 //! - [`gateway_supervisor`]: keeps a gateway running and reports its state
 //! - `listener_holder`: keeps its address open while no gateway runs
 //! - [`move_port`]: moves the gateway to another port
-//! - [`mcp`]: a minimal MCP client for the public endpoint; `token`: the token it uses
+//! - `gateway_files`: reads what the gateway writes for its clients: where it runs, and tokens
+//! - [`mcp`]: a minimal MCP client for the public endpoint
 //! - [`shim`]: bridges an editor's stdin and stdout to the gateway
 
 pub mod api_proxy;
 pub mod control;
+mod gateway_files;
 mod gateway_stream;
 pub mod gateway_supervisor;
 pub mod http;
@@ -26,7 +28,6 @@ mod listener_holder;
 pub mod mcp;
 pub mod move_port;
 pub mod shim;
-mod token;
 
 pub use api_proxy::ControlResponse;
 pub use control::{ControlClient, ControlError};

@@ -9,8 +9,8 @@ use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{SessionVersion, header, method};
 use evermoor_platform::paths::Paths;
 
+use crate::gateway_files::token;
 use crate::http::{HttpClient, HttpError, HttpResponse};
-use crate::token;
 
 /// An MCP session with the gateway, like an editor's.
 pub struct Session {

@@ -7,7 +7,7 @@ import path from "node:path";
 import { npx } from "../run/command.mjs";
 import { built, env, root } from "../machine/env.mjs";
 import { overlays } from "./overlays.mjs";
-import { place } from "./program.mjs";
+import { installed, place } from "./program.mjs";
 
 const app = () => path.join(env.CARGO_TARGET_DIR, "release", "bundle", "macos", "Evermoor.app");
 
@@ -25,7 +25,8 @@ export function isCurrent(made, parts, changed) {
 /** The step that makes it from the programs that cargo built, without compiling them again. */
 export function bundleApp(host) {
   const settings = ["tauri.conf.json", "bundle.macos.json", "Info.plist", "Entitlements.plist"];
-  const parts = [built("release", "evermoor"), built("release", "evermoor-tray"), ...settings.map((name) => path.join(root, "src-tauri", name))];
+  const programs = [...installed("darwin"), "evermoor-tray"].map((name) => built("release", name));
+  const parts = [...programs, ...settings.map((name) => path.join(root, "src-tauri", name))];
   const changed = (file) => (existsSync(file) ? statSync(file).mtimeMs : undefined);
   return {
     name: "application",

@@ -1,4 +1,5 @@
-// Where the bundler finds the command line program: in dist/, because the build folder can be anywhere.
+// Where the bundler finds the command line program and its shim: in dist/, because the build folder can be anywhere. There is
+// no shim on Windows.
 //
 // On macOS the name ends with the target, as for every program that the bundler is to sign. A universal program contains
 // those for both processors; the bundler's build scripts want each of them as well.
@@ -22,10 +23,15 @@ export function compiledFor(target) {
   return target === universal ? ["aarch64-apple-darwin", "x86_64-apple-darwin"] : [target];
 }
 
-/** The name of the program in dist/. */
-export function placedName(system, target) {
-  if (system === "darwin") return `evermoor-${target}`;
-  return system === "win32" ? "evermoor.exe" : "evermoor";
+/** The programs that are installed beside the tray. */
+export function installed(system) {
+  return system === "win32" ? ["evermoor"] : ["evermoor", "evermoor-shim"];
+}
+
+/** The name of a program in dist/. */
+export function placedName(system, target, program = "evermoor") {
+  if (system === "darwin") return `${program}-${target}`;
+  return system === "win32" ? `${program}.exe` : program;
 }
 
 /** The target of this machine in the output of `rustc -vV`. */
@@ -33,12 +39,14 @@ export function hostIn(version) {
   return /^host: (\S+)$/m.exec(version ?? "")?.[1];
 }
 
-/** Copies the program that cargo built to where the bundler looks for it. */
+/** Copies the programs that cargo built to where the bundler looks for them. */
 export function place(system, target, host) {
-  const name = system === "win32" ? "evermoor.exe" : "evermoor";
-  const built = path.join(env.CARGO_TARGET_DIR, ...(target ? [target] : []), "release", name);
   mkdirSync(path.join(root, "dist"), { recursive: true });
-  copyFileSync(built, path.join(root, "dist", placedName(system, target ?? host)));
+  for (const program of installed(system)) {
+    const name = system === "win32" ? `${program}.exe` : program;
+    const built = path.join(env.CARGO_TARGET_DIR, ...(target ? [target] : []), "release", name);
+    copyFileSync(built, path.join(root, "dist", placedName(system, target ?? host, program)));
+  }
 }
 
 /** The steps that compile the program and place it. */
@@ -50,6 +58,9 @@ export function programSteps(system, target, host) {
     after: () => place(system, one, host),
   }));
   if (target !== universal) return steps;
-  const placed = (one) => path.join("dist", placedName(system, one));
-  return [...steps, { name: "universal program", command: command("lipo", ["-create", "-output", placed(universal), ...targets.map(placed)]) }];
+  const joined = installed(system).map((program) => {
+    const placed = (one) => path.join("dist", placedName(system, one, program));
+    return { name: `universal ${program}`, command: command("lipo", ["-create", "-output", placed(universal), ...targets.map(placed)]) };
+  });
+  return [...steps, ...joined];
 }

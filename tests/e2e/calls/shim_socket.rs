@@ -1,6 +1,10 @@
 //! The private socket between `evermoor connect` and the gateway: what happens to a call when it
 //! breaks, who may use it, and what works without it.
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::shim_frames::{FrameKind, MessageHead, prefix};
@@ -8,8 +12,10 @@ use evermoor_tests::Scene;
 use evermoor_tests::editor::shim::Shim;
 use evermoor_tests::fakes::shim_gateway::{FrameStream, ShimGateway};
 use evermoor_tests::gateway::Gateway;
+use evermoor_tests::scene::wait::until;
 use http::Method;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 fn call(id: u64, nonce: &str) -> String {
     let params = json!({ "name": "record", "arguments": { "nonce": nonce } });
@@ -128,6 +134,73 @@ async fn a_shim_follows_a_takeover_and_the_old_gateway_ends() {
     new.process.kill().await;
     shim.send(&call(3, "after a crash")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "after a crash");
+}
+
+#[tokio::test]
+async fn shims_that_connect_during_takeovers_reach_a_gateway_on_the_private_socket() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let mut gateway = scene.gateway(&[&upstream]).await;
+    let (home, token) = (scene.home(), gateway.token());
+    let (taken_over, over) = (CancellationToken::new(), AtomicUsize::new(0));
+    let connecting = async {
+        while !taken_over.is_cancelled() {
+            let mut stream = FrameStream::connect(&home).await;
+            stream.hello(&token, "/mcp").await;
+            let first = stream.next().await.expect("the connection is not reset");
+            assert_eq!(first.kind, FrameKind::Welcome);
+            over.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let takeovers = async {
+        for _ in 0..3 {
+            let new = Gateway::take_over(&home).await;
+            assert!(gateway.process.ended().await.success());
+            gateway = new;
+            let before = over.load(Ordering::Relaxed);
+            until("shims connect to the new gateway", || over.load(Ordering::Relaxed) > before + 2)
+                .await;
+        }
+        taken_over.cancel();
+    };
+    tokio::join!(takeovers, connecting);
+    assert!(home.join("run/shim.sock").exists(), "no old gateway removed the socket");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_shim_that_uses_http_returns_to_the_private_socket_after_a_takeover() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    old.until_connected("notes").await;
+    let socket = scene.home().join("run/shim.sock");
+    std::fs::remove_file(&socket).unwrap();
+    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    upstream.kill().await;
+    old.until_down("notes").await;
+    upstream.start_again_with(&["extra"]).await;
+    let notified = shim.next().await;
+    assert_eq!(notified["method"], "notifications/tools/list_changed", "its stream is open");
+    assert_eq!(connected_to(&socket), 0);
+    let _new = Gateway::take_over(&scene.home()).await;
+    assert!(old.process.ended().await.success());
+    until("the shim uses the private socket", || connected_to(&socket) > 0).await;
+    shim.send(&call(1, "after")).await;
+    assert_eq!(shim.answer().await["result"]["content"][0]["text"], "after");
+}
+
+/// How many connections of shims were accepted at this socket.
+#[cfg(target_os = "linux")]
+fn connected_to(socket: &Path) -> usize {
+    const CONNECTED: &str = "03";
+    // The system lists sockets by the name that they had first.
+    let name = socket.with_extension("");
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let of_shims = |line: &&str| {
+        line.contains(name.to_str().unwrap()) && line.split_whitespace().nth(5) == Some(CONNECTED)
+    };
+    sockets.lines().filter(of_shims).count()
 }
 
 fn ping() -> Message {

@@ -32,8 +32,10 @@ impl Taker {
     }
 
     pub(super) async fn ask(&mut self, conversation: u32) {
-        let (version, acknowledges) = ("9.9.9".into(), false);
-        self.send(&SuccessorMessage::Ask { conversation, version, pid: 1, acknowledges }).await;
+        let (version, acknowledges, shim_socket) = ("9.9.9".into(), false, false);
+        let pid = 1;
+        let ask = SuccessorMessage::Ask { conversation, version, pid, acknowledges, shim_socket };
+        self.send(&ask).await;
     }
 
     pub(super) async fn receive(&mut self) -> Option<PredecessorMessage> {

@@ -1,7 +1,10 @@
 //! The command line: commands, options and their help texts. The types of single commands are in
-//! [`actions`]; `setup` defines its own. [`manual`] writes completions and the manual page.
+//! [`actions`]; `setup` defines its own. [`manual`] writes completions and the manual page;
+//! `document_tests` checks README.md and docs/ against the command line.
 
 mod actions;
+#[cfg(test)]
+mod document_tests;
 pub(crate) mod manual;
 
 use std::path::PathBuf;
@@ -67,6 +70,9 @@ pub(crate) enum Command {
         /// Use the token of this editor, if it has one.
         #[arg(long, value_name = "NAME")]
         editor: Option<String>,
+        /// Do not become `evermoor-shim`, which started this program.
+        #[arg(long, hide = true)]
+        in_process: bool,
     },
     /// Open the dashboard in a browser.
     Open {

@@ -1,13 +1,31 @@
 //! `evermoor connect`: the stdio shim between an editor and the gateway.
 //!
+//! As editors start it, this program becomes `evermoor-shim`, which is much smaller, if that is installed beside
+//! it. It bridges the editor and the gateway itself if not, if the command line is unusual, or if the
+//! small program could not begin.
+//!
 //! Stdout carries the protocol, so nothing here may print to it.
 
+use std::ffi::OsString;
+
 use evermoor_client::shim;
-use evermoor_platform::process::signals;
+use evermoor_client::shim::arguments::ShimArguments;
+use evermoor_platform::process::{signals, spawn};
 
 use crate::exit::Exit;
-use crate::gateway::serve;
 use crate::instance::Instance;
+
+/// Becomes `evermoor-shim` if this is `evermoor connect` as editors start it. Returns if it is not, or if there is
+/// no such program.
+pub(crate) fn become_shim() {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if ShimArguments::read(&args, |name| std::env::var_os(name)).is_some()
+        && let Ok(this) = std::env::current_exe()
+    {
+        // The error says that there is no such program, which is no mistake.
+        let _ = spawn::become_program(&this.with_file_name("evermoor-shim"), &args);
+    }
+}
 
 pub(crate) fn run(instance: &Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {
     super::logging::to_stderr();
@@ -36,6 +54,5 @@ async fn bridge(instance: &Instance, path: String, editor: Option<&str>) -> Exit
             Err(error) => Exit::failure(&error),
         },
         () = signals::stop_requested() => Exit::Ok,
-        () = serve::release_startup_memory() => Exit::Ok,
     }
 }

@@ -3,8 +3,6 @@
 //! Moving to another address restarts the gateway within this process, with the configuration as it
 //! is then. One such run is a [`GatewayRun`].
 
-use std::time::Duration;
-
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::config::{Config, TransportConfig};
@@ -25,9 +23,6 @@ use crate::gateway::logging;
 use crate::instance::Instance;
 use crate::runtime::run_async;
 use crate::terminal;
-
-/// After this time the startup is complete, and its memory can be released.
-const STARTUP_TIME: Duration = Duration::from_secs(5);
 
 /// What to do if a gateway is already running.
 #[derive(Clone, Copy)]
@@ -50,6 +45,7 @@ impl StartMode {
 
 pub(crate) fn run(instance: &Instance, mode: StartMode, background: bool) -> Exit {
     // Before anything that starts a thread.
+    memory::use_one_heap();
     take_secrets_from_environment(&instance.paths);
     logging::of_gateway(&instance.paths, background);
     descriptors::raise_limit();
@@ -148,6 +144,8 @@ async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
     if run.banner {
         print_banner(&gateway, demo);
     }
+    // The start needed the parser of all commands and the files of the last run.
+    memory::return_free_memory();
     let again = gateway.again();
     let updating = async {
         if run.moved {
@@ -164,7 +162,6 @@ async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
         () = gateway.run() => {}
         () = asked => {}
         () = updating => {}
-        () = release_startup_memory() => {}
     }
     if again.is_cancelled() { RunEnd::Restart } else { RunEnd::Exit(Exit::Ok) }
 }
@@ -176,13 +173,6 @@ async fn update_editors(paths: &Paths) {
         Ok(updated) => tracing::info!(?updated, "updated the editors with the new address"),
         Err(failure) => tracing::warn!(%failure, "cannot update the editors with the new address"),
     }
-}
-
-/// Releases the memory that only the startup needed. Never returns.
-pub(crate) async fn release_startup_memory() {
-    tokio::time::sleep(STARTUP_TIME).await;
-    memory::release_startup_code();
-    std::future::pending().await
 }
 
 fn print_banner(gateway: &Gateway, demo: bool) {

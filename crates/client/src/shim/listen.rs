@@ -22,7 +22,7 @@ pub(super) async fn listen(shim: Arc<Shim>) {
     let mut last_event = None;
     loop {
         match relay_stream(&shim, &mut last_event).await {
-            Ok(true) => {}
+            Ok(true) => shim.attachment.stream_ended(),
             Ok(false) => return,
             Err(error) => {
                 tracing::debug!(%error, "the GET stream failed");

@@ -9,12 +9,18 @@
 //! gateway goes away, the shim starts another one and sends every message that was not sent. A call
 //! that may already have run is not sent again; the editor gets an error that says so.
 //!
-//! Parts: [`attachment`] finds or starts the gateway, [`lines`] reads and writes messages, [`glance`] reads large requests, [`headers`] builds the headers of
-//! stateless requests, [`listen`] relays the GET stream.
+//! [`run`] can do all that. [`run_over_socket`] is for the small program `evermoor-shim`, which contains no HTTP
+//! client; when it cannot begin, nothing has been read from the editor, and the large program continues.
+//!
+//! Parts: [`arguments`] reads the command line, [`attachment`] finds or starts the gateway,
+//! [`http_fallback`] reaches it over HTTP, [`lines`] reads and writes messages, [`glance`] reads large
+//! requests, [`headers`] builds the headers of stateless requests, [`listen`] relays the GET stream.
 
+pub mod arguments;
 mod attachment;
 mod glance;
 mod headers;
+mod http_fallback;
 mod lines;
 mod listen;
 
@@ -31,6 +37,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::failure::Failure;
 use evermoor_core::failure::outcome;
 use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::policy::retry::{RetryClass, RetryPolicy};
@@ -47,6 +54,7 @@ use crate::launch::Launcher;
 use attachment::{Attachment, needs_user_action};
 use glance::glance;
 use headers::stateless_headers;
+use http_fallback::OverHttp;
 use lines::{Line, LineReader, LineWriter};
 
 /// How long a message waits for a gateway. The setting `hold` in `config.toml` does not change this: it
@@ -61,10 +69,22 @@ const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 /// Bridges standard input and output to `path` of the gateway until the input ends.
 pub async fn run(launcher: Launcher, path: String) -> io::Result<()> {
+    bridge(Attachment::new(launcher, path, Some(Box::new(OverHttp)))).await
+}
+
+/// The same over the private socket only. Fails if no gateway can be reached there; then nothing has been
+/// read.
+pub async fn run_over_socket(launcher: Launcher, path: String) -> Result<io::Result<()>, Failure> {
+    let attachment = Attachment::new(launcher, path, None);
+    attachment.attach().await?;
+    Ok(bridge(attachment).await)
+}
+
+async fn bridge(attachment: Attachment) -> io::Result<()> {
     let mut lines = LineReader::new(stdio::input(), MAX_REQUEST_BYTES);
     let (output, all_written) = LineWriter::start()?;
     let shim = Arc::new(Shim {
-        attachment: Attachment::new(launcher, path),
+        attachment,
         session: watch::Sender::new(None),
         output,
         cancellable: Mutex::default(),

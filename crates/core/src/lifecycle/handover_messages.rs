@@ -7,7 +7,7 @@
 //!                  ◀──────    Welcome, as soon as no other successor is connected
 //!   connects to its upstreams
 //!   Ask            ──────▶      stops accepting
-//!                  ◀──────    Granted, with the listening socket and the lock
+//!                  ◀──────    Granted, with the listening socket, the lock and the private socket for shims
 //!   Ready          ──────▶      gives up the write lease: it writes no more files
 //!                  ◀──────    Go
 //!   reads the files, writes the runtime file, accepts
@@ -41,6 +41,9 @@ pub enum SuccessorMessage {
         /// It sends [`Received`](Self::Received) for each connection.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         acknowledges: bool,
+        /// It takes the private socket for shims too. A successor of 0.1.0 opens one of its own.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not", rename = "shimSocket")]
+        shim_socket: bool,
     },
     /// Asks for a copy of the listening socket, without taking over.
     Copy,
@@ -66,7 +69,8 @@ pub enum PredecessorMessage {
     Welcome,
     /// It refuses the handover.
     Refused { why: String },
-    /// Carries the listening socket and the lock.
+    /// Carries the listening socket and the lock, and the private socket for shims if there is one and the
+    /// successor takes it.
     #[serde(rename = "yours")]
     Granted,
     /// Carries a copy of the listening socket for a program that keeps it open.
@@ -116,8 +120,9 @@ mod tests {
     #[test]
     fn a_request_of_any_version_is_parsed() {
         let asked = br#"{"word":"ask","conversation":2,"version":"9.0.0","pid":7}"#;
-        let (version, acknowledges) = ("9.0.0".into(), false);
-        let wanted = SuccessorMessage::Ask { conversation: 2, version, pid: 7, acknowledges };
+        let (version, acknowledges, shim_socket) = ("9.0.0".into(), false, false);
+        let wanted =
+            SuccessorMessage::Ask { conversation: 2, version, pid: 7, acknowledges, shim_socket };
         assert_eq!(serde_json::from_slice::<SuccessorMessage>(asked).unwrap(), wanted);
     }
 

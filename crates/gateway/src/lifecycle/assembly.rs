@@ -50,6 +50,7 @@ use crate::server::routes;
 use crate::server::shim_socket::ShimConnections;
 use crate::system::budget::Budgets;
 use crate::system::clock::ClockAndRandom;
+use crate::system::idle_memory::IdleMemory;
 use crate::system::keys;
 use crate::system::keys::KeyError;
 use crate::system::wake;
@@ -242,7 +243,7 @@ impl Assembly {
         let (routes, wanted, asking) =
             (router.clone(), upstream_subscriptions.clone(), calls.clone());
         let pending_input = PendingInput::new(key.clone(), &instance_id, ClockAndRandom::real());
-        let activity = Activity::default();
+        let (activity, memory) = (Activity::default(), IdleMemory::default());
         let endpoint = Arc::new(McpEndpoint {
             sessions: Sessions::new(key, &instance_id, notes, routes, wanted, asking),
             router: router.clone(),
@@ -255,6 +256,7 @@ impl Assembly {
             finished: FinishedTasks::default(),
             input_required_tasks: InputRequiredTasks::default(),
             budgets: budgets.clone(),
+            memory: memory.clone(),
             tasks: calls.clone(),
             moved: moved.clone(),
             abandon_calls: CancellationToken::new(),
@@ -294,7 +296,7 @@ impl Assembly {
         let waiting = Arc::clone(&endpoint);
         let evict_expired = async move { waiting.pending_input.evict_expired().await };
         let leaving = async move { clients.evict_expired().await };
-        for task in [evict_expired.boxed(), leaving.boxed()] {
+        for task in [evict_expired.boxed(), leaving.boxed(), memory.return_when_idle().boxed()] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
         let for_editors = routes::editors(Arc::clone(&endpoint));
@@ -304,9 +306,9 @@ impl Assembly {
             budgets,
             moved.clone(),
         );
-        let app = routes::app(&authenticator, for_editors, Arc::clone(&control));
+        let all = routes::all(&authenticator, &endpoint, for_editors, Arc::clone(&control));
         let ending = ConnectionShutdown { stop, moved: moved.clone(), handover_items };
-        let connections = Arc::new(Connections::new(app, ConnectionLimits::default(), ending));
+        let connections = Arc::new(Connections::new(all, ConnectionLimits::default(), ending));
         Ok(Self {
             connections,
             shims,

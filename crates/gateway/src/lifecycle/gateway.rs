@@ -172,6 +172,7 @@ impl Gateway {
     pub async fn run(mut self) {
         match self.serve().await {
             Some(successor) => {
+                self.shim_socket.iter_mut().for_each(LocalListener::disown);
                 drop((self.handover_listener, self.shim_socket, self.listener, self.lock));
                 shutdown::after_handover(self.assembly, successor, self.stop).await;
             }
@@ -203,7 +204,8 @@ impl Gateway {
     async fn give(&mut self, requested: HandoverRequest) -> Option<SuccessorLine> {
         let (pid, version) = (requested.pid, requested.version.clone());
         tracing::info!(pid, version, "another gateway requests a handover");
-        match requested.give(&self.listener, &self.lock, &self.assembly).await {
+        let shim_socket = self.shim_socket.as_ref();
+        match requested.give(&self.listener, &self.lock, shim_socket, &self.assembly).await {
             Ok(line) => {
                 tracing::info!(pid, version, "handed over");
                 return Some(line);
@@ -221,7 +223,9 @@ impl Gateway {
         }
         self.handover_listener = None;
         self.handover_listener = bind::open_handover_listener(&self.paths);
-        self.shim_socket = bind::open_shim_socket(&self.paths);
+        if !self.shim_socket.as_ref().is_some_and(LocalListener::is_in_place) {
+            self.shim_socket = bind::open_shim_socket(&self.paths);
+        }
         None
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //! Another gateway connects and requests a handover. From then on this one accepts no connections;
-//! new ones wait in the socket's backlog. It sends duplicates of the socket and the lock and keeps
+//! new ones wait in the socket's backlog. It sends duplicates of the sockets and the lock and keeps
 //! its own, so that it can continue until the other gateway reports that it serves. If that report
 //! does not arrive in time, or the connection breaks, this gateway continues.
 //!
@@ -29,6 +29,7 @@ use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::ipc::handover::{
     HandoverConnection, HandoverListener, HandoverReceiver, HandoverSender,
 };
+use evermoor_platform::ipc::local_socket::LocalListener;
 
 use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::McpEndpoint;
@@ -41,6 +42,8 @@ pub(crate) struct HandoverRequest {
     pub(crate) pid: u32,
     line: HandoverConnection,
     acknowledges: bool,
+    /// It takes the private socket for shims.
+    takes_shim_socket: bool,
 }
 
 /// The line to the successor after the handover.
@@ -95,8 +98,10 @@ pub(crate) async fn requested(
                 version,
                 pid,
                 acknowledges,
+                shim_socket,
             })) => {
-                return HandoverRequest { version, pid, line, acknowledges };
+                let takes_shim_socket = shim_socket;
+                return HandoverRequest { version, pid, line, acknowledges, takes_shim_socket };
             }
             Ok(Ok(SuccessorMessage::Ask { version, .. })) => {
                 let why = format!("version {version} uses another handover protocol");
@@ -124,11 +129,14 @@ impl HandoverRequest {
         self,
         listener: &TcpListener,
         lock: &InstanceLock,
+        shim_socket: Option<&LocalListener>,
         assembly: &Assembly,
     ) -> Result<SuccessorLine, HandoverError> {
         let mut line = self.line;
         let encoded = encoded(&PredecessorMessage::Granted);
-        with_timeout(line.sender.send_listener(&encoded, listener, lock)).await?;
+        // A listener that has been replaced at its path would never be found.
+        let shim_socket = shim_socket.filter(|one| self.takes_shim_socket && one.is_in_place());
+        with_timeout(line.sender.send_place(&encoded, listener, lock, shim_socket)).await?;
         expect_message(&mut line.receiver, &SuccessorMessage::Ready).await?;
         if !assembly.lease.release().await {
             return Err(HandoverError::Writing);

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //! The new gateway reads its configuration and keys and connects to its upstreams first, so that
-//! little can fail later. Then it requests the handover, receives the listening socket and the lock,
+//! little can fail later. Then it requests the handover, receives the listening sockets and the lock,
 //! reports that it is ready, and serves when the old gateway tells it to
 //! (`evermoor_core::lifecycle::handover_messages` defines the messages). If anything fails before that, the
 //! new gateway exits and the old one continues unchanged.
@@ -10,6 +10,7 @@
 //! The old gateway then finishes its calls. It sends connections as they become idle, and receives
 //! what editors send about its calls.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,9 @@ use evermoor_core::lifecycle::version;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::PreparedFile;
-use evermoor_platform::ipc::handover::{HandoverConnection, HandoverListener, HandoverPacket};
+use evermoor_platform::ipc::handover::{
+    HandoverConnection, HandoverListener, HandoverPacket, ReceivedPlace,
+};
 use evermoor_platform::ipc::local_socket::LocalListener;
 use evermoor_platform::paths::Paths;
 
@@ -85,11 +88,12 @@ impl RunningGateway {
         Ok(running)
     }
 
-    /// Requests the listener and the lock.
-    pub(crate) async fn ask(&mut self) -> Result<(TcpListener, InstanceLock), TakeoverError> {
+    /// Requests the listener, the lock and the private socket for shims.
+    async fn ask(&mut self, paths: &Paths) -> Result<ReceivedPlace, TakeoverError> {
         let (version, pid) = (VERSION.to_owned(), std::process::id());
         let (conversation, acknowledges) = (HANDOVER_VERSION, true);
-        let ask = SuccessorMessage::Ask { conversation, version, pid, acknowledges };
+        let shim_socket = true;
+        let ask = SuccessorMessage::Ask { conversation, version, pid, acknowledges, shim_socket };
         self.send(&ask).await?;
         let (packet, message) = self.receive().await?;
         match message {
@@ -102,12 +106,7 @@ impl RunningGateway {
             | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
-        let passed = packet.into_listener();
-        let usable = |(listener, lock): (std::net::TcpListener, _)| {
-            listener.set_nonblocking(true)?;
-            Ok((TcpListener::from_std(listener)?, lock))
-        };
-        passed.and_then(usable).map_err(TakeoverError::Useless)
+        packet.into_place(&paths.shim_socket()).map_err(TakeoverError::Useless)
     }
 
     /// Reports that all is ready, and waits until the old gateway has stopped writing files. Returns
@@ -192,18 +191,29 @@ pub(crate) async fn move_in(
     announcement: PreparedFile,
     paths: &Paths,
 ) -> Result<TakenOver, ServeError> {
-    let (listener, lock) = running.ask().await.map_err(ServeError::NotTakenOver)?;
+    let place = running.ask(paths).await.map_err(ServeError::NotTakenOver)?;
+    let ReceivedPlace { listener, lock, mut shim_socket } = place;
+    let listener = usable(listener)
+        .map_err(|error| ServeError::NotTakenOver(TakeoverError::Useless(error)))?;
     let links = running.ready().await.map_err(ServeError::NotTakenOver)?;
     assembly.control.links.inherit(links);
     // From here on the old gateway writes nothing, and its files are complete.
     assembly.lease.grant();
     assembly.endpoint.sessions.load();
-    // A shim that reads the announcement must find the socket of this gateway.
-    let shim_socket = bind::open_shim_socket(paths);
+    if shim_socket.is_none() {
+        // A shim that reads the announcement must find the socket of this gateway.
+        shim_socket = bind::open_shim_socket(paths);
+    }
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
     let handover_listener = bind::open_handover_listener(paths);
     running.serving(assembly).await.map_err(ServeError::NotTakenOver)?;
+    shim_socket.iter_mut().for_each(LocalListener::own);
     Ok(TakenOver { listener, lock, handover_listener, shim_socket })
+}
+
+fn usable(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }
 
 /// The gateway that serves at the moment.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Request, Response};
@@ -34,36 +35,49 @@ pub async fn post(
     headers: HeaderMap,
     RequestBody(body): RequestBody,
 ) -> HttpResponse {
-    let view = match endpoint.view(&editor, upstream) {
+    let upstream = upstream.as_ref().map(|Path(name)| name.as_str());
+    answer(&endpoint, &editor, upstream, &headers, body).await
+}
+
+/// The same, without the extractors of a route.
+pub(crate) async fn answer(
+    endpoint: &Arc<McpEndpoint>,
+    editor: &Editor,
+    upstream: Option<&str>,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> HttpResponse {
+    endpoint.memory.note_request();
+    let view = match endpoint.view(editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
-    if let Err((status, why)) = check_types(&headers) {
+    if let Err((status, why)) = check_types(headers) {
         return refuse(status, why);
     }
     if body.trim_ascii_start().starts_with(b"[") {
-        return batch::answer(&endpoint, view, &editor, &headers, &body).await;
+        return batch::answer(endpoint, view, editor, headers, &body).await;
     }
     let message = match message_parser::parse_from_editor(&body).await {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };
-    if is_stateless(&message, &headers) {
-        return answer_stateless(&endpoint, view, &editor, &headers, message).await;
+    if is_stateless(&message, headers) {
+        return answer_stateless(endpoint, view, editor, headers, message).await;
     }
     if let Message::Request(request) = &message
         && request.method == method::INITIALIZE
     {
-        return initialize(&endpoint, &view, &editor, &headers, request).await;
+        return initialize(endpoint, &view, editor, headers, request).await;
     }
-    let session = match endpoint.find_session(&editor, &headers) {
+    let session = match endpoint.find_session(editor, headers) {
         Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.client_seen(&session, wire(&headers), &view);
+    endpoint.client_seen(&session, wire(headers), &view);
     let view = view.with_names(session.names());
     match message {
-        Message::Request(request) => handler::answer(&endpoint, view, &session, request).await,
+        Message::Request(request) => handler::answer(endpoint, view, &session, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
             endpoint.receive(&session, message);
             StatusCode::ACCEPTED.into_response()

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::Path;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +26,7 @@ use crate::monitoring::clients::{ClientKey, ClientStream, Clients};
 use crate::routing::editor_view::NoView;
 use crate::routing::router::{Router, View};
 use crate::system::budget::Budgets;
+use crate::system::idle_memory::IdleMemory;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
 
@@ -46,6 +46,7 @@ pub struct McpEndpoint {
     pub finished: FinishedTasks,
     pub input_required_tasks: InputRequiredTasks,
     pub budgets: Budgets,
+    pub memory: IdleMemory,
     /// Calls that continue when their client disconnects.
     pub tasks: TaskTracker,
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
@@ -58,13 +59,9 @@ pub struct McpEndpoint {
 
 impl McpEndpoint {
     /// The view that an editor asks for, if it may see it. Otherwise says why not.
-    pub(super) fn view(
-        &self,
-        editor: &Editor,
-        upstream: Option<Path<String>>,
-    ) -> Result<View, NoView> {
+    pub(super) fn view(&self, editor: &Editor, upstream: Option<&str>) -> Result<View, NoView> {
         match upstream {
-            Some(Path(name)) => self.router.one(&editor.name, &name),
+            Some(name) => self.router.one(&editor.name, name),
             None => Ok(self.router.all(&editor.name)),
         }
     }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
+use axum::{BoxError, Extension};
 use http::StatusCode;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::Body as _;
 
 use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 
@@ -35,16 +34,33 @@ impl FromRequest<Arc<McpEndpoint>> for RequestBody {
         let Extension(editor) = Extension::<Editor>::from_request_parts(&mut parts, endpoint)
             .await
             .map_err(|rejection| rejection.into_response())?;
-        let charged = parts.extensions.get::<AlreadyCharged>().is_some();
+        if parts.extensions.get::<AlreadyCharged>().is_some() {
+            return read(body).await.map(Self);
+        }
+        Self::charged(endpoint, &editor, body).await
+    }
+}
+
+impl RequestBody {
+    /// Reads a body once its editor has room for it.
+    pub(crate) async fn charged<B>(
+        endpoint: &McpEndpoint,
+        editor: &Editor,
+        body: B,
+    ) -> Result<Self, HttpResponse>
+    where
+        B: HttpBody<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
         // A body of unknown length may have any.
         let length = match body.size_hint().upper() {
             Some(upper) => usize::try_from(upper).unwrap_or(usize::MAX).min(MAX_REQUEST_BYTES),
             None => MAX_REQUEST_BYTES,
         };
-        if charged || length <= SMALL {
+        if length <= SMALL {
             return read(body).await.map(Self);
         }
-        let charged = charge(&endpoint.budgets, &editor, length).await;
+        let charged = charge(&endpoint.budgets, editor, length).await;
         let mut charge = charged.map_err(|full| no_room(&full))?;
         let body = read(body).await?;
         charge.shrink_to(body.len());
@@ -75,7 +91,11 @@ pub(crate) fn too_many() -> HttpResponse {
     )
 }
 
-async fn read(body: Body) -> Result<Bytes, HttpResponse> {
+async fn read<B>(body: B) -> Result<Bytes, HttpResponse>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {

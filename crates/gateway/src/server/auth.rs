@@ -84,17 +84,15 @@ impl Authenticator {
         refuse(refusal)
     }
 
-    /// Answers a request of an authenticated editor with `run`. Adds the [`Editor`] to the request,
-    /// limits guesses of session ids, and ends a stream when the token is revoked.
-    pub async fn answer_as<F: Future<Output = Response>>(
+    /// Answers a request of an authenticated editor with what `answering` returns. Limits guesses of session
+    /// ids, and ends a stream when the token is revoked. `in_session` says whether the request has one.
+    pub async fn answer_as(
         &self,
         editor: Editor,
-        mut request: Request,
-        run: impl FnOnce(Request) -> F,
+        in_session: bool,
+        answering: impl Future<Output = Response>,
     ) -> Response {
-        let in_session = request.headers().contains_key(mcp_header::SESSION);
-        request.extensions_mut().insert(editor.clone());
-        let response = run(request).await;
+        let response = answering.await;
         if in_session && response.status() == StatusCode::NOT_FOUND {
             let target = GuessTarget::Session(editor.name);
             if self.is_over_limit(target, MAX_UNKNOWN_SESSIONS) {
@@ -104,8 +102,28 @@ impl Authenticator {
         until_revoked(response, editor.revoked)
     }
 
+    /// The editor that sends this request over this connection, if it may.
+    pub(super) fn admit_editor<B>(
+        &self,
+        request: &http::Request<B>,
+        connection: Option<&Arc<ConnectionState>>,
+    ) -> Result<Editor, AccessDenied> {
+        self.check_headers(request, false)?;
+        let editor = self.editor(bearer(access_request(request)).ok())?;
+        match connection {
+            Some(state) if !state.set_editor(|| self.budgets.connection(&editor.name)) => {
+                Err(AccessDenied::TooManyConnections)
+            }
+            Some(_) | None => Ok(editor),
+        }
+    }
+
     /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
-    fn check_headers(&self, request: &Request, own_page: bool) -> Result<(), AccessDenied> {
+    fn check_headers<B>(
+        &self,
+        request: &http::Request<B>,
+        own_page: bool,
+    ) -> Result<(), AccessDenied> {
         check_origin(access_request(request), self.port, own_page)?;
         if request.method() == Method::OPTIONS { Err(AccessDenied::Origin) } else { Ok(()) }
     }
@@ -123,19 +141,14 @@ impl Authenticator {
 /// Requires an editor's token. Adds the [`Editor`] to the request.
 pub async fn require_editor_token(
     State(authenticator): State<Arc<Authenticator>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let headers = authenticator.check_headers(&request, false);
-    let token = bearer(access_request(&request)).ok();
-    match headers.and_then(|()| authenticator.editor(token)) {
+    match authenticator.admit_editor(&request, request.extensions().get()) {
         Ok(editor) => {
-            if let Some(state) = request.extensions().get::<Arc<ConnectionState>>()
-                && !state.set_editor(|| authenticator.budgets.connection(&editor.name))
-            {
-                return refuse(AccessDenied::TooManyConnections);
-            }
-            authenticator.answer_as(editor, request, |request| next.run(request)).await
+            request.extensions_mut().insert(editor.clone());
+            let in_session = request.headers().contains_key(mcp_header::SESSION);
+            authenticator.answer_as(editor, in_session, next.run(request)).await
         }
         Err(refusal) => refuse(refusal),
     }
@@ -203,7 +216,7 @@ fn mark_authenticated(request: &Request) {
     }
 }
 
-fn access_request(request: &Request) -> AccessRequest<'_> {
+fn access_request<B>(request: &http::Request<B>) -> AccessRequest<'_> {
     let headers = request.headers();
     // A header that is sent twice is ambiguous, so it counts as missing.
     let one = |name: HeaderName| {

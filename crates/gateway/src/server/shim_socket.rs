@@ -57,6 +57,8 @@ pub struct ShimConnections {
 
 /// How long a shim may take to present its token.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take when this gateway no longer serves.
+const LAST_HELLO_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a shim may read nothing of a frame.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait after an error of the socket.
@@ -121,8 +123,17 @@ impl ShimConnections {
         mut frames: FrameReader,
         outgoing: mpsc::Sender<OutgoingFrame>,
     ) -> io::Result<()> {
-        let hello = timeout(HELLO_TIMEOUT, frames.next());
-        let Some(Ok(hello)) = self.moved.run_until_cancelled(hello).await else { return Ok(()) };
+        // A shim that connected just before another gateway took over is told to connect again.
+        let moved = async {
+            self.moved.cancelled().await;
+            sleep(LAST_HELLO_TIMEOUT).await;
+        };
+        let hello = tokio::select! {
+            biased;
+            hello = timeout(HELLO_TIMEOUT, frames.next()) => hello,
+            () = moved => return Ok(()),
+        };
+        let Ok(hello) = hello else { return Ok(()) };
         let Some(requests) = self.admit(hello?, &outgoing).await else { return Ok(()) };
         let mut connection = ShimConnection {
             requests,
@@ -307,11 +318,13 @@ impl ShimRequests {
             }
         }
         let mut routes = self.routes;
-        let run = |request| async move {
+        let in_session = request.headers().contains_key(mcp_header::SESSION);
+        request.extensions_mut().insert(self.editor.clone());
+        let answering = async {
             let Ok(response) = routes.call(request).await;
             response
         };
-        let response = self.authenticator.answer_as(self.editor, request, run).await;
+        let response = self.authenticator.answer_as(self.editor, in_session, answering).await;
         // A failed send means that the shim is gone.
         let _ = respond(number, response, &outgoing).await;
     }

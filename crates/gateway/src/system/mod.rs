@@ -4,6 +4,7 @@
 //! - [`keys`]: the editors' tokens, the session key and the control token
 //! - [`redaction`]: removes known secrets from everything the gateway writes
 //! - [`budget`]: how much of what others sent is kept in memory
+//! - [`idle_memory`]: returns memory to the system after a burst of requests
 //! - `message_body`: a message as the body of an HTTP request or response; `message_parser`: parses one
 //! - `wake`: detects that the machine slept
 //! - `file_watch`: detects that files or folders changed
@@ -16,6 +17,7 @@ pub mod budget;
 pub mod clock;
 pub(crate) mod exit;
 pub(crate) mod file_watch;
+pub mod idle_memory;
 pub mod keys;
 pub(crate) mod message_body;
 pub(crate) mod message_parser;

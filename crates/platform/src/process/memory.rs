@@ -1,99 +1,61 @@
 //! The memory of this process.
+//!
+//! Only glibc keeps one heap for each thread, and memory that was freed after a burst. Elsewhere these
+//! functions do nothing.
 
-/// Releases the code pages that only startup needed.
-///
-/// Most startup code never runs again, but stays mapped and counts as memory of the process. The kernel
-/// loads pages that are needed again from the file. Other systems reclaim such pages themselves.
-pub fn release_startup_code() {
-    #[cfg(target_os = "linux")]
-    linux::release();
+/// Makes all threads use one heap. Must be called before another thread starts.
+pub fn use_one_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    glibc::use_one_heap();
 }
 
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::ops::Range;
+/// Returns free memory to the system. Takes time, so it is for when there is nothing else to do.
+pub fn return_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    glibc::return_free_memory();
+}
 
-    use rustix::mm::{Advice, madvise};
-
-    pub(crate) fn release() {
-        let (Ok(program), Ok(maps)) =
-            (std::env::current_exe(), std::fs::read_to_string("/proc/self/maps"))
-        else {
-            return;
-        };
-        let Some(program) = program.to_str() else { return };
-        for range in code(&maps, program) {
-            let start = range.start as *mut core::ffi::c_void;
-            #[expect(unsafe_code, reason = "madvise takes addresses")]
-            // SAFETY: the code is read-only, so the kernel reloads every page from the file.
-            let _ = unsafe { madvise(start, range.len(), Advice::LinuxDontNeed) };
-        }
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod glibc {
+    #[expect(unsafe_code, reason = "this is a function of C")]
+    pub(super) fn use_one_heap() {
+        // SAFETY: mallopt takes numbers, and no other thread runs yet.
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
 
-    /// The address ranges of a program's code: executable and not writable.
-    pub(crate) fn code(maps: &str, program: &str) -> Vec<Range<usize>> {
-        let of = |line: &str| {
-            let mut fields = line.splitn(6, ' ');
-            let (range, rights) = (fields.next()?, fields.next()?);
-            let path = fields.nth(3)?.trim_start();
-            let (start, end) = range.split_once('-')?;
-            let at = |text| usize::from_str_radix(text, 16).ok();
-            (rights == "r-xp" && path == program).then_some(at(start)?..at(end)?)
-        };
-        maps.lines().filter_map(of).collect()
+    #[expect(unsafe_code, reason = "this is a function of C")]
+    pub(super) fn return_free_memory() {
+        // SAFETY: malloc_trim locks what it changes.
+        let _ = unsafe { libc::malloc_trim(0) };
     }
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_the_code_of_the_program_itself_is_released() {
-        let maps = "\
-55d0a000-55d0f000 r--p 00000000 fe:00 77 /opt/my apps/evermoor
-55d0f000-55d2f000 r-xp 00005000 fe:00 77 /opt/my apps/evermoor
-55d2f000-55d30000 rw-p 00025000 fe:00 77 /opt/my apps/evermoor
-7f00a000-7f00c000 r-xp 00000000 fe:00 99                 /usr/lib/libc.so.6
-7fff0000-7fff1000 r-xp 00000000 00:00 0                  [vdso]
-";
-        let code = linux::code(maps, "/opt/my apps/evermoor");
-        assert_eq!((code.len(), code.first()), (1, Some(&(0x55d0f000..0x55d2f000))));
-        assert_eq!(linux::code("", "/opt/evermoor"), []);
-        assert_eq!(linux::code("nonsense\n\n-", "/opt/evermoor"), []);
-    }
-
-    #[test]
-    fn released_code_no_longer_counts_as_memory() {
-        load_all_code();
-        let before = resident();
-        release_startup_code();
-        let after = resident();
-        assert!(after < before, "{after} kB of code after, {before} kB before");
-    }
-
-    /// Loads every code page into memory.
-    fn load_all_code() {
-        let program = std::env::current_exe().unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        for page in linux::code(&maps, program.to_str().unwrap())
-            .into_iter()
-            .flat_map(|code| code.step_by(4096))
-        {
-            #[expect(unsafe_code, reason = "reads code as bytes")]
-            // SAFETY: the kernel lists this range as readable.
-            let _ = unsafe { std::ptr::read_volatile(page as *const u8) };
-        }
-    }
-
-    /// The resident size of the program's code in kB.
-    fn resident() -> u64 {
-        let program = std::env::current_exe().unwrap();
-        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let mut lines = maps.lines();
-        lines.find(|line| line.contains("r-xp") && line.ends_with(program.to_str().unwrap()));
-        let size = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+    /// The anonymous memory of this process in kB.
+    fn resident() -> usize {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         size.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    #[test]
+    fn memory_that_was_freed_below_memory_in_use_is_returned() {
+        let small = || vec![1_u8; 4000];
+        let mut kept: Vec<_> = (0..10_000).map(|_| small()).collect();
+        // Each hundredth piece stays, so the heap cannot just become shorter.
+        let mut number = 0;
+        kept.retain(|_| {
+            number += 1;
+            number % 100 == 0
+        });
+        let before = resident();
+        return_free_memory();
+        let after = resident();
+        assert!(after + 20_000 < before, "{after} kB after, {before} kB before");
+        assert_eq!(kept.len(), 100);
     }
 }

@@ -1,10 +1,10 @@
-//! Creates commands, and starts programs that outlive this process.
+//! Creates commands, starts programs that outlive this process, and becomes another program.
 //!
 //! This is the only module that creates a command: every child gets its own process group, so that its
 //! whole tree can be killed, and no console window appears on Windows. The programs of upstreams need
 //! more than that; [`crate::process::child`] starts them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -49,6 +49,21 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
     command.args(args).env_remove(CHILD_MARKER).stdout(log.try_clone()?).stderr(log);
     own_session(&mut command);
     command.spawn()
+}
+
+/// Becomes another program, with the same process id and standard input, output and error. Returns only if
+/// that is not possible.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the rule points to this module")]
+pub fn become_program(program: &Path, args: &[OsString]) -> io::Error {
+    use std::os::unix::process::CommandExt as _;
+    std::process::Command::new(program).args(args).exec()
+}
+
+/// A process cannot become another program on Windows.
+#[cfg(windows)]
+pub fn become_program(_: &Path, _: &[OsString]) -> io::Error {
+    io::ErrorKind::Unsupported.into()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the rule points to this module")]

@@ -177,7 +177,7 @@ async fn the_first_call_after_expiry_costs_one_renewal() {
         if nonce == "expired" {
             signed.server.expire().await;
         }
-        let began = std::time::Instant::now();
+        let began = tokio::time::Instant::now();
         let result = editor.call("record", &json!({ "nonce": nonce })).await;
         took.push(began.elapsed());
         assert_eq!(result["content"][0]["text"], nonce);
@@ -208,7 +208,7 @@ async fn a_call_costs_no_more_with_a_sign_in_than_with_a_token_in_a_header() {
         [signed.gateway.editor("/mcp/linear").await, signed.gateway.editor("/mcp/fixed").await];
     for number in 0..CALLS {
         for (editor, took) in editors.iter_mut().zip(&mut took) {
-            let began = std::time::Instant::now();
+            let began = tokio::time::Instant::now();
             editor.call("record", &json!({ "nonce": format!("call-{number}") })).await;
             took.push(began.elapsed());
         }

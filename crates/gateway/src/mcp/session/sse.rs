@@ -80,7 +80,7 @@ pub async fn open(
     upstream: Option<Path<String>>,
 ) -> HttpResponse {
     let path = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
-    let view = match endpoint.view(&editor, upstream) {
+    let view = match endpoint.view(&editor, upstream.as_ref().map(|Path(name)| name.as_str())) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
@@ -132,7 +132,7 @@ pub async fn post(
     headers: HeaderMap,
     RequestBody(body): RequestBody,
 ) -> HttpResponse {
-    let view = match endpoint.view(&editor, upstream) {
+    let view = match endpoint.view(&editor, upstream.as_ref().map(|Path(name)| name.as_str())) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };

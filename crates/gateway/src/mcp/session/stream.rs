@@ -39,7 +39,7 @@ pub async fn get(
     upstream: Option<Path<String>>,
     headers: HeaderMap,
 ) -> HttpResponse {
-    let view = match endpoint.view(&editor, upstream) {
+    let view = match endpoint.view(&editor, upstream.as_ref().map(|Path(name)| name.as_str())) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };

@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Version, header};
@@ -13,7 +11,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tower::Service as _;
 
 use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
@@ -22,6 +19,7 @@ use super::body_rate::{TimedRequestBody, TimedResponseBody};
 use super::socket::ClientSocket;
 use super::state::{ConnectionState, RequestProgress};
 use super::{ConnectionLimits, ConnectionShutdown};
+use crate::server::routes::Routes;
 
 /// An idle connection that is handed to another gateway.
 pub(super) struct DetachedConnection<S> {
@@ -37,7 +35,7 @@ pub(super) struct DetachedConnection<S> {
 pub(super) async fn connection<S>(
     stream: S,
     read: Bytes,
-    app: Router,
+    routes: Routes,
     state: Arc<ConnectionState>,
     limits: ConnectionLimits,
     ending: ConnectionShutdown,
@@ -46,7 +44,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let socket = ClientSocket::new(stream, read, Arc::clone(&state), limits);
-    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&state), limits));
+    let service = service_fn(|request| answer(request, &routes, &state, limits));
     let mut serving = http1::Builder::new()
         // hyper's own limit would also close idle connections.
         .header_read_timeout(None)
@@ -93,8 +91,8 @@ async fn idle(ending: &ConnectionShutdown, state: &ConnectionState) {
 
 async fn answer(
     request: Request<Incoming>,
-    mut app: Router,
-    state: Arc<ConnectionState>,
+    routes: &Routes,
+    state: &Arc<ConnectionState>,
     limits: ConnectionLimits,
 ) -> Result<Response<TimedResponseBody>, Infallible> {
     state.begin_request();
@@ -105,10 +103,9 @@ async fn answer(
             refusal
         }
         None => {
-            let (mut head, body) = request.into_parts();
-            head.extensions.insert(Arc::clone(&state));
-            let body = Body::new(TimedRequestBody::new(body, Arc::clone(&state), limits));
-            let Ok(response) = app.call(Request::from_parts(head, body)).await;
+            let request =
+                request.map(|body| TimedRequestBody::new(body, Arc::clone(state), limits));
+            let response = routes.answer(request, state).await;
             if state.is_too_slow() { too_slow() } else { response }
         }
     };
@@ -116,7 +113,7 @@ async fn answer(
     if last {
         state.set_last();
     }
-    Ok(response.map(|body| TimedResponseBody::new(body, state)))
+    Ok(response.map(|body| TimedResponseBody::new(body, Arc::clone(state))))
 }
 
 /// Whether a head announces that the connection closes after it.

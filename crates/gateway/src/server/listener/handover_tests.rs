@@ -2,6 +2,7 @@
 
 use super::*;
 
+use axum::Router;
 use axum::extract::Extension;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -48,7 +49,7 @@ impl Side {
         let (done, parted) = oneshot::channel();
         let _serving = TaskTracker::new();
         let limits = ConnectionLimits::default();
-        let serving = connection(stream, read, app, state, limits, ending);
+        let serving = connection(stream, read, app.into(), state, limits, ending);
         _serving.spawn(async move {
             let _ = done.send(serving.await);
         });

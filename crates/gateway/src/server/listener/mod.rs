@@ -31,7 +31,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use bytes::Bytes;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -46,6 +45,7 @@ use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 use evermoor_platform::process::descriptors::keep_connection_from_children;
 
 use crate::mcp::handover_queue::HandoverItem;
+use crate::server::routes::Routes;
 
 /// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,7 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// All open connections.
 pub struct Connections {
-    app: Router,
+    routes: Routes,
     limits: ConnectionLimits,
     /// The slots for unauthenticated connections.
     unauthenticated: Arc<Semaphore>,
@@ -118,9 +118,9 @@ pub struct ConnectionShutdown {
 }
 
 impl Connections {
-    pub fn new(app: Router, limits: ConnectionLimits, ending: ConnectionShutdown) -> Self {
+    pub fn new(routes: Routes, limits: ConnectionLimits, ending: ConnectionShutdown) -> Self {
         Self {
-            app,
+            routes,
             limits,
             unauthenticated: Arc::new(Semaphore::new(limits.max_unauthenticated)),
             connections: TaskTracker::new(),
@@ -167,11 +167,11 @@ impl Connections {
         let state = Arc::new(ConnectionState::new(slot));
         // Responses are small and should not wait for more data.
         let _ = stream.set_nodelay(true);
-        let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
+        let (routes, limits, ending) = (self.routes.clone(), self.limits, self.ending.clone());
         self.connections.spawn(async move {
             let handover_items = ending.handover_items.clone();
             if let Some(DetachedConnection { stream, known, read }) =
-                connection(stream, read, app, state, limits, ending).await
+                connection(stream, read, routes, state, limits, ending).await
             {
                 // If no gateway takes it, the connection closes.
                 let _ = handover_items.send(HandoverItem::Connection { stream, known, read }).await;

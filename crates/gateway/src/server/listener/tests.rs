@@ -2,6 +2,7 @@
 
 use super::*;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Extension;
 use axum::routing::{get, post};
@@ -38,7 +39,7 @@ impl Client {
         let state = Arc::new(ConnectionState::new(slot));
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
-        serving.spawn(connection(other, Bytes::new(), app, state, limits, ending()));
+        serving.spawn(connection(other, Bytes::new(), app.into(), state, limits, ending()));
         serving.close();
         Self { stream, serving }
     }

@@ -14,10 +14,10 @@ use crate::system::redaction;
 
 /// What is hidden as long as a copy of this lives.
 #[derive(Clone, Default)]
-pub(super) struct PendingSecrets(Arc<Hidden>);
+pub(super) struct PendingSecrets(Arc<UnhideOnDrop>);
 
 #[derive(Default)]
-struct Hidden(Mutex<Vec<Secret>>);
+struct UnhideOnDrop(Mutex<Vec<Secret>>);
 
 /// rmcp's store of states, which hides the code verifiers in it.
 pub(super) struct HidingStateStore {
@@ -38,7 +38,7 @@ impl PendingSecrets {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for UnhideOnDrop {
     fn drop(&mut self) {
         self.0.get_mut().iter().for_each(redaction::forget);
     }

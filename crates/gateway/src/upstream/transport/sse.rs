@@ -308,12 +308,9 @@ mod tests {
         let (grant, _folder) = signed_in().await;
         let answer = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\
              www-authenticate: Bearer error=\"insufficient_scope\", scope=\"files:write\"\r\n\r\n";
-        match posted_with(Some(grant), Some(answer)).await {
-            CallError::AuthRequired(failure) => {
-                assert!(failure.what.contains("files:write"), "{failure}");
-            }
-            other => panic!("a person must permit more: {other}"),
-        }
+        let refused = posted_with(Some(grant), Some(answer)).await;
+        let CallError::AuthRequired(failure) = refused else { panic!("{refused}") };
+        assert!(failure.what.contains("files:write"), "{failure}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Passes a listening socket, the instance lock and connections to another process of the same user.
+//! Passes listening sockets, the instance lock and connections to another process of the same user.
 //!
 //! # Theory of operation
 //! The running gateway listens on a [`HandoverListener`]. Its successor connects to it and both get
@@ -13,7 +13,7 @@
 //! `unix` and `windows` send and receive the sockets. When that happens is decided in the gateway's
 //! `lifecycle/handover` and `lifecycle/takeover`.
 //!
-//! Depends on [`crate::fs`] for the lock and for private folders.
+//! Depends on [`crate::fs`] for the lock and for private folders, and on [`crate::ipc::local_socket`].
 
 #[cfg(unix)]
 mod unix;
@@ -30,6 +30,7 @@ use unix as system;
 use windows as system;
 
 use crate::fs::lock::InstanceLock;
+use crate::ipc::local_socket::LocalListener;
 
 pub use system::{HandoverListener, HandoverReceiver, HandoverSender};
 
@@ -47,9 +48,19 @@ pub struct HandoverPacket {
     attachments: Vec<system::PacketAttachment>,
 }
 
+/// What a gateway needs to take another one's place.
+#[derive(Debug)]
+pub struct ReceivedPlace {
+    pub listener: TcpListener,
+    pub lock: InstanceLock,
+    /// The private socket for shims, if it was passed.
+    pub shim_socket: Option<LocalListener>,
+}
+
 /// The maximum length of a payload.
 const MAX_PAYLOAD: usize = 8 << 20;
-const MAX_ATTACHMENTS: usize = 2;
+/// A receiver of 0.1.0 accepts two, so a third is only sent to one that asked for it.
+const MAX_ATTACHMENTS: usize = 3;
 /// The length of a packet header: four bytes for the length of the payload, one for the number of
 /// attachments.
 const HEADER: usize = 5;
@@ -80,11 +91,13 @@ impl HandoverPacket {
         attachment.into_listener()
     }
 
-    /// The listening socket and the lock in this packet.
-    pub fn into_listener(self) -> io::Result<(TcpListener, InstanceLock)> {
+    /// The listening socket, the lock, and the private socket for shims at `shim_socket` in this packet.
+    pub fn into_place(self, shim_socket: &Path) -> io::Result<ReceivedPlace> {
         let mut attachments = self.attachments.into_iter();
-        let listener = attachments.next().ok_or(io::ErrorKind::InvalidData)?;
-        Ok((listener.into_listener()?, system::lock(attachments.next())?))
+        let listener = attachments.next().ok_or(io::ErrorKind::InvalidData)?.into_listener()?;
+        let lock = system::lock(attachments.next())?;
+        let shim_socket = attachments.next().map(|one| one.into_local_listener(shim_socket));
+        Ok(ReceivedPlace { listener, lock, shim_socket: shim_socket.transpose()? })
     }
 
     /// The connection in this packet.
@@ -134,18 +147,45 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         client.write_all(b"early").unwrap();
         let is_free = || InstanceLock::take(&lock_path).unwrap().is_some();
-        here.sender.send_listener(b"yours", &listener, &lock).await.unwrap();
+        here.sender.send_place(b"yours", &listener, &lock, None).await.unwrap();
         assert!(!is_free(), "nobody can come in between");
         let packet = there.receiver.next().await.unwrap().unwrap();
         drop((listener, lock));
         assert_eq!(packet.payload, b"yours");
-        let (listener, lock) = packet.into_listener().unwrap();
+        let ReceivedPlace { listener, lock, shim_socket } = packet.into_place(&lock_path).unwrap();
+        assert!(shim_socket.is_none());
         let mut bytes = [0; 5];
         listener.accept().unwrap().0.read_exact(&mut bytes).unwrap();
         assert_eq!(&bytes, b"early");
         assert!(!is_free(), "the lock was never free");
         drop(lock);
         assert!(is_free());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn the_private_socket_is_passed_on_with_the_shims_that_wait_in_it() {
+        use crate::ipc::local_socket;
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let (folder, mut here, mut there) = connected().await;
+        let path = folder.path().join("run/shim.sock");
+        let lock = InstanceLock::take(&folder.path().join("run/lock")).unwrap().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut old = LocalListener::open(&path).unwrap();
+        let (_reader, mut shim) = local_socket::connect(&path).await.unwrap();
+        shim.write_all(b"early").await.unwrap();
+        here.sender.send_place(b"yours", &listener, &lock, Some(&old)).await.unwrap();
+        let packet = there.receiver.next().await.unwrap().unwrap();
+        let mut new = packet.into_place(&path).unwrap().shim_socket.unwrap();
+        old.disown();
+        drop(old);
+        let mut bytes = [0; 5];
+        new.accept().await.unwrap().0.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"early");
+        assert!(new.is_in_place());
+        new.own();
+        drop(new);
+        assert!(!path.exists(), "the socket is removed by the process that has it now");
     }
 
     #[tokio::test]
@@ -155,7 +195,7 @@ mod tests {
         let lock = InstanceLock::take(&lock_path).unwrap().unwrap();
         let is_free = || InstanceLock::take(&lock_path).unwrap().is_some();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        here.sender.send_listener(b"yours", &listener, &lock).await.unwrap();
+        here.sender.send_place(b"yours", &listener, &lock, None).await.unwrap();
         drop(there);
         assert!(!is_free());
         drop((here, lock));

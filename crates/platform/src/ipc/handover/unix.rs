@@ -18,6 +18,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use super::{HEADER, HandoverConnection, HandoverPacket, MAX_ATTACHMENTS, header, read_header};
 use crate::fs::lock::InstanceLock;
+use crate::ipc::local_socket::LocalListener;
 
 /// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
@@ -92,18 +93,19 @@ impl HandoverSender {
         self.send_packet(payload, &[BorrowedAttachment(listener.as_fd())]).await
     }
 
-    /// Sends the listening socket and the lock. They must stay open here until they are received.
-    pub async fn send_listener(
+    /// Sends the listening socket, the lock, and the private socket for shims. They must stay open here
+    /// until they are received.
+    pub async fn send_place(
         &mut self,
         payload: &[u8],
         listener: &impl AsFd,
         lock: &InstanceLock,
+        shim_socket: Option<&LocalListener>,
     ) -> io::Result<()> {
-        self.send_packet(
-            payload,
-            &[BorrowedAttachment(listener.as_fd()), BorrowedAttachment(lock.file().as_fd())],
-        )
-        .await
+        let (listener, lock) = (listener.as_fd(), lock.file().as_fd());
+        let place = [listener, lock].into_iter().chain(shim_socket.map(AsFd::as_fd));
+        let place: Vec<_> = place.map(BorrowedAttachment).collect();
+        self.send_packet(payload, &place).await
     }
 
     pub(super) async fn send_packet(
@@ -216,6 +218,10 @@ impl PacketAttachment {
         // Fails unless this is an internet socket.
         listener.local_addr()?;
         Ok(listener)
+    }
+
+    pub(super) fn into_local_listener(self, path: &Path) -> io::Result<LocalListener> {
+        LocalListener::adopt(self.0, path)
     }
 
     pub(super) fn into_connection(self) -> io::Result<TcpStream> {

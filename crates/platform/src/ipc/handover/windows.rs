@@ -34,6 +34,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcess, PROC
 
 use super::{HEADER, HandoverConnection, HandoverPacket, header, read_header};
 use crate::fs::lock::InstanceLock;
+use crate::ipc::local_socket::LocalListener;
 
 /// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
@@ -169,12 +170,14 @@ fn process_at(
 }
 
 impl HandoverSender {
-    /// Sends the listening socket and the lock. They must stay open here until they are received.
-    pub async fn send_listener(
+    /// Sends the listening socket and the lock. They must stay open here until they are received. There is
+    /// no private socket on this system.
+    pub async fn send_place(
         &mut self,
         payload: &[u8],
         listener: &impl AsRawSocket,
         lock: &InstanceLock,
+        _: Option<&LocalListener>,
     ) -> io::Result<()> {
         let lock = BorrowedAttachment::File(lock.file().as_handle());
         self.send_packet(payload, &[socket_of(listener), lock]).await
@@ -342,6 +345,10 @@ impl PacketAttachment {
         let listener = TcpListener::from(self.into_socket()?);
         listener.local_addr()?;
         Ok(listener)
+    }
+
+    pub(super) fn into_local_listener(self, _: &Path) -> io::Result<LocalListener> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     pub(super) fn into_connection(self) -> io::Result<TcpStream> {

@@ -1,8 +1,10 @@
 //! A socket that only processes of the same user can connect to.
 //!
 //! On Unix it is a socket in a folder that no other user may enter, and both ends check that the
-//! other belongs to the same user. A new listener replaces another one at its path in one step:
-//! while a gateway takes over from another, every attempt to connect reaches one of the two.
+//! other belongs to the same user. A gateway that takes over receives the listener itself
+//! ([`crate::ipc::handover`]), with the connections that wait in it. If its predecessor cannot pass it, a new
+//! listener replaces the other one at its path in one step, so that every attempt to connect reaches one of
+//! the two.
 //!
 //! On Windows there is none yet: opening and connecting fail, and the shim uses HTTP.
 //!
@@ -60,7 +62,21 @@ mod tests {
         }
         drop(first);
         assert!(path.exists(), "the path belongs to the second listener");
+        assert!(second.is_in_place());
         drop(second);
         assert!(!path.exists(), "the socket is removed on drop");
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_belongs_to_another_process_stays_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/shim.sock");
+        let mut given = LocalListener::open(&path).unwrap();
+        given.disown();
+        drop(given);
+        assert!(path.exists(), "the socket belongs to whoever received it");
+        let replaced = LocalListener::open(&path).unwrap();
+        let _other = LocalListener::open(&path).unwrap();
+        assert!(!replaced.is_in_place());
     }
 }

@@ -18,6 +18,18 @@ impl LocalListener {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    pub fn own(&mut self) {
+        match self.0 {}
+    }
+
+    pub fn disown(&mut self) {
+        match self.0 {}
+    }
+
+    pub fn is_in_place(&self) -> bool {
+        match self.0 {}
+    }
+
     pub async fn accept(&self) -> io::Result<(LocalReader, LocalWriter)> {
         match self.0 {}
     }
