@@ -77,7 +77,7 @@ pub(crate) fn run(
     }
     latencies(&routes, effort, results);
     loads(&routes, effort, results);
-    sessions(&routes, effort, results);
+    sessions(server, effort, results);
     let mut shims = vec![Shim::bare(&routes[1]), Shim::evermoor(home)];
     shims.extend(peers.into_iter().flat_map(|peers| Shim::others(peers, &folder, server)));
     stdio(shims, effort, results);
@@ -128,17 +128,25 @@ fn loads(routes: &[Route], effort: Effort, results: &mut Results) {
     }
 }
 
-/// The latency of one session while many others are open.
-fn sessions(routes: &[Route], effort: Effort, results: &mut Results) {
-    let Some(route) = routes.iter().find(|route| route.name == EVERMOOR) else { return };
-    let open = || Connection::open(&route.endpoint).expect("a session can be opened");
-    let mut one = open();
-    let others: Vec<Connection> = (0..effort.sessions).map(|_| open()).collect();
-    let call = one.prepare(SMALL);
-    let times: Vec<f64> =
-        (0..effort.rounds * effort.small / 2).map(|_| millis(one.call(&call))).collect();
+/// The latency of one session of a gateway that has no other, and of one with many others.
+fn sessions(server: &Server, effort: Effort, results: &mut Results) {
+    let homes = [Home::with_server(server), Home::with_server(server)];
+    let routes = [Route::evermoor(&homes[0]), Route::evermoor(&homes[1])];
+    let open = |route: &Route| Connection::open(&route.endpoint).expect("a session can be opened");
+    let others: Vec<Connection> = (0..effort.sessions).map(|_| open(&routes[1])).collect();
+    let mut connections = [open(&routes[0]), open(&routes[1])];
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..effort.rounds {
+        for (connection, times) in connections.iter_mut().zip(&mut times) {
+            let call = connection.prepare(SMALL);
+            connection.call(&call);
+            times.extend((0..effort.small / 2).map(|_| millis(connection.call(&call))));
+        }
+    }
     drop(others);
-    results.record(Figure::ManySessions, route.name, share(&times, 0.5));
+    for (figure, times) in [Figure::OneSession, Figure::ManySessions].into_iter().zip(&times) {
+        results.record(figure, EVERMOOR, share(times, 0.5));
+    }
 }
 
 fn stdio(shims: Vec<Shim>, effort: Effort, results: &mut Results) {

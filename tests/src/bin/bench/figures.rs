@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::routes::{BARE_SHIM, EVERMOOR, RELAY};
+use crate::routes::{BARE_SHIM, EVERMOOR, MCP_PROXY, RELAY};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,7 @@ pub(crate) enum Figure {
     RestingMemory,
     LoadedMemory,
     Start,
+    OneSession,
     ManySessions,
 }
 
@@ -36,11 +37,10 @@ pub(crate) enum Goal {
     Limit(f64),
     /// At most this many times another figure of the same route.
     Within(f64, Figure),
-    None,
 }
 
 impl Figure {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::HttpP50,
         Self::HttpP95,
         Self::HttpP99,
@@ -56,6 +56,7 @@ impl Figure {
         Self::RestingMemory,
         Self::LoadedMemory,
         Self::Start,
+        Self::OneSession,
         Self::ManySessions,
     ];
 
@@ -76,6 +77,7 @@ impl Figure {
             Self::RestingMemory => "RSS at rest",
             Self::LoadedMemory => "RSS after the load and a rest",
             Self::Start => "start to the first answer",
+            Self::OneSession => "HTTP, 100 B, p50, with one session open",
             Self::ManySessions => "HTTP, 100 B, p50, with 1,000 sessions open",
         }
     }
@@ -92,23 +94,23 @@ impl Figure {
         )
     }
 
-    pub(crate) fn goal(self) -> Goal {
+    fn goals(self) -> &'static [Goal] {
         match self {
-            Self::HttpP50 => Goal::AtMost(1.5, RELAY),
-            Self::HttpP95 => Goal::AtMost(2.0, RELAY),
-            Self::HttpP99 => Goal::AtMost(2.5, RELAY),
-            Self::Processor => Goal::AtMost(2.2, RELAY),
-            Self::CallsPerSecond => Goal::AtLeast(0.5, RELAY),
-            Self::HttpLarge => Goal::AtMost(1.2, RELAY),
-            Self::LargePerSecond => Goal::AtLeast(0.8, RELAY),
-            Self::ShimP50 => Goal::AtMost(1.6, BARE_SHIM),
-            Self::ShimP99 => Goal::AtMost(3.0, BARE_SHIM),
-            Self::ShimLarge | Self::ShimMemory => Goal::AtMost(1.3, BARE_SHIM),
-            Self::ShimLargePerSecond => Goal::None,
-            Self::RestingMemory => Goal::Limit(14.0),
-            Self::LoadedMemory => Goal::Within(1.5, Self::RestingMemory),
-            Self::Start => Goal::Limit(10.0),
-            Self::ManySessions => Goal::Within(1.1, Self::HttpP50),
+            Self::HttpP50 => &[Goal::AtMost(1.5, RELAY)],
+            Self::HttpP95 => &[Goal::AtMost(2.0, RELAY)],
+            Self::HttpP99 => &[Goal::AtMost(2.5, RELAY)],
+            Self::Processor => &[Goal::Limit(0.45), Goal::AtMost(2.2, RELAY)],
+            Self::CallsPerSecond => &[Goal::AtLeast(0.5, RELAY), Goal::AtLeast(2.5, MCP_PROXY)],
+            Self::HttpLarge => &[Goal::AtMost(1.2, RELAY)],
+            Self::LargePerSecond => &[Goal::AtLeast(0.8, RELAY)],
+            Self::ShimP50 => &[Goal::AtMost(1.6, BARE_SHIM)],
+            Self::ShimP99 => &[Goal::AtMost(3.0, BARE_SHIM)],
+            Self::ShimLarge | Self::ShimMemory => &[Goal::AtMost(1.3, BARE_SHIM)],
+            Self::ShimLargePerSecond | Self::OneSession => &[],
+            Self::RestingMemory => &[Goal::Limit(14.0)],
+            Self::LoadedMemory => &[Goal::Within(1.5, Self::RestingMemory)],
+            Self::Start => &[Goal::Limit(10.0)],
+            Self::ManySessions => &[Goal::Within(1.1, Self::OneSession)],
         }
     }
 
@@ -127,6 +129,7 @@ impl Figure {
             | Self::HttpP99
             | Self::ShimP50
             | Self::ShimP99
+            | Self::OneSession
             | Self::ManySessions => format!("{value:.3} ms"),
         }
     }
@@ -159,34 +162,40 @@ impl Results {
         self.values.get(&(figure, route)).map(|values| median(values))
     }
 
-    /// The goal, and what was reached in its terms.
-    pub(crate) fn against_goal(&self, figure: Figure) -> (String, String) {
-        let ours = self.median(figure, EVERMOOR);
-        let ratio = |floor: Option<f64>| match (ours, floor) {
-            (Some(ours), Some(floor)) if floor > 0.0 => format!("{:.2} ×", ours / floor),
-            _ => "–".to_owned(),
-        };
-        match figure.goal() {
+    /// The goals, and what was reached in their terms. Leaves out a goal whose floor was not measured.
+    pub(crate) fn against_goals(&self, figure: Figure) -> (String, String) {
+        let judged = figure.goals().iter().filter_map(|goal| self.against_goal(figure, *goal));
+        let (goals, reached): (Vec<_>, Vec<_>) = judged.unzip();
+        (goals.join(", "), reached.join(", "))
+    }
+
+    fn against_goal(&self, figure: Figure, goal: Goal) -> Option<(String, String)> {
+        let ours = self.median(figure, EVERMOOR)?;
+        let ratio = |floor: Option<f64>| Some(format!("{:.2} ×", ours / floor?));
+        match goal {
             Goal::AtMost(times, floor) => {
-                (format!("≤ {times} × {floor}"), ratio(self.median(figure, floor)))
+                Some((format!("≤ {times} × {floor}"), ratio(self.median(figure, floor))?))
             }
             Goal::AtLeast(times, floor) => {
-                (format!("≥ {times} × {floor}"), ratio(self.median(figure, floor)))
+                Some((format!("≥ {times} × {floor}"), ratio(self.median(figure, floor))?))
             }
-            Goal::Limit(most) => {
-                let reached = ours.map_or_else(|| "–".into(), |ours| figure.shown(ours));
-                (format!("≤ {most} {}", unit(figure)), reached)
-            }
+            Goal::Limit(most) => Some((format!("≤ {most} {}", unit(figure)), figure.shown(ours))),
             Goal::Within(times, other) => {
-                (format!("≤ {times} × {}", other.label()), ratio(self.median(other, EVERMOOR)))
+                let base = ratio(self.median(other, EVERMOOR))?;
+                Some((format!("≤ {times} × {}", other.label()), base))
             }
-            Goal::None => (String::new(), String::new()),
         }
     }
 }
 
 fn unit(figure: Figure) -> &'static str {
-    if figure == Figure::Start { "ms" } else { "MB" }
+    if figure == Figure::Start {
+        "ms"
+    } else if figure == Figure::Processor {
+        "s"
+    } else {
+        "MB"
+    }
 }
 
 pub(crate) fn median(values: &[f64]) -> f64 {

@@ -22,6 +22,8 @@ pub(crate) const DIRECT: &str = "direct";
 pub(crate) const RELAY: &str = "relay";
 pub(crate) const EVERMOOR: &str = "Evermoor";
 pub(crate) const BARE_SHIM: &str = "bare shim";
+/// The crate of this name, the fastest of the other proxies.
+pub(crate) const MCP_PROXY: &str = "mcp-proxy (crate)";
 
 /// The server that all routes lead to.
 pub(crate) struct Server {
@@ -131,7 +133,7 @@ impl Route {
         command.arg("--config").arg(config);
         let endpoint =
             Endpoint { address, path: "/".into(), token: None, tool: "bench/mirror0".into() };
-        Self::start("mcp-proxy (crate)", endpoint, || Program::start(command))
+        Self::start(MCP_PROXY, endpoint, || Program::start(command))
     }
 
     fn start(name: &'static str, endpoint: Endpoint, start: impl FnOnce() -> Program) -> Self {

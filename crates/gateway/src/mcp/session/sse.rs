@@ -132,6 +132,7 @@ pub async fn post(
     headers: HeaderMap,
     RequestBody(body): RequestBody,
 ) -> HttpResponse {
+    endpoint.memory.note_request();
     let view = match endpoint.view(&editor, upstream.as_ref().map(|Path(name)| name.as_str())) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
