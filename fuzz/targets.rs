@@ -148,10 +148,10 @@ pub(crate) fn session(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let key = SessionKey::new([7; 32]);
     assert_eq!(key.verify(text), None);
-    assert_eq!(key.open("purpose", text), None);
+    assert_eq!(key.verify_text("purpose", text), None);
     let request = Request::new(Id::number(1), "tools/call", None);
-    let _ = RequestState::open(text, &key, "editor", &request, 0);
-    assert_eq!(key.open("purpose", &key.seal("purpose", text)).as_deref(), Some(text));
+    let _ = RequestState::verify(text, &key, "editor", &request, 0);
+    assert_eq!(key.verify_text("purpose", &key.sign_text("purpose", text)).as_deref(), Some(text));
 }
 
 /// Text is safe to show, and contains no secret.
