@@ -22,7 +22,7 @@ pub struct SessionKey([u8; 32]);
 /// The content of a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionClaims {
-    /// The negotiated MCP revision.
+    /// The negotiated MCP version.
     pub revision: SessionVersion,
     /// The editor's name in the token file: an id is invalid with another editor's token.
     pub editor: String,
