@@ -132,7 +132,7 @@ pub(crate) fn or_url(
         (Some(url), Some(command)) => Err(ConfigError {
             line: Some(line(text, url.span().start.max(command.span().start))),
             what: format!("The server `{name}` has both a `url` and a `command`."),
-            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
+            remedy: "Keep `url` to connect to a server, or `command` to start a program.".into(),
         }),
         (Some(_), None) => Err(ConfigError {
             line: name_line,
