@@ -196,7 +196,7 @@ mod tests {
             ("command = \"x\"\nenv = { \"A=B\" = \"1\" }", 2, "A=B"),
             ("command = \"x\"\nenv = { A = \"${keyring}\" }", 3, "${keyring:NAME}"),
             ("command = \"x\"\nargs = [\"--token=${keyring:a}\"]", 2, "in `env`"),
-            ("command = \"x\"\nurl = \"http://x\"", 3, "one of them"),
+            ("command = \"x\"\nurl = \"http://x\"", 3, "Keep `url`"),
             ("url = \"http://x\"\nargs = [\"x\"]", 1, "`command`"),
             ("url = \"http://x\"\nstart_timeout = 5", 1, "`command`"),
             ("title = \"A\"", 1, "`command`"),
