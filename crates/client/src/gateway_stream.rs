@@ -217,7 +217,7 @@ impl OpenRequests {
         Some((number, response))
     }
 
-    /// The writer begins with a request. Returns whether anybody still waits for it.
+    /// The writer begins with a request. Returns whether a caller still waits for it.
     fn start_writing(&self, number: u32) -> bool {
         let mut table = self.0.lock();
         let request = table.requests.get_mut(&number);

@@ -2,7 +2,7 @@
 //! argument.
 //!
 //! # Layout
-//! - [`protocol`]: JSON-RPC, MCP messages, SSE, and the translation between MCP revisions
+//! - [`protocol`]: JSON-RPC, MCP messages, SSE, and the translation between MCP versions
 //! - [`catalog`]: the tools, prompts and resources of each upstream, merged and filtered per editor
 //! - [`config`]: `config.toml`: parsing, validation, edits that keep comments, migration
 //! - [`preset`]: descriptions of apps that host an MCP server

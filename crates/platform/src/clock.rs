@@ -1,6 +1,6 @@
 //! The time of day. Only this module reads it, so its users are easy to find and to test.
 //!
-//! The wall clock can jump: somebody sets it, and it advances while the machine sleeps. Use it for
+//! The wall clock can jump: it can be set, and it advances while the machine sleeps. Use it for
 //! times that users see or that are stored. Measure durations with `tokio::time::Instant`.
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -5,7 +5,7 @@ export const usage = `Usage: npm run bench [-- <arguments>]
   no arguments  measures everything and writes docs/performance.md
   --quick       fewer repetitions; prints the tables and writes nothing
   --peers       also installs and measures other proxies
-  eras          only measures calls between MCP versions; writes nothing
+  versions      only measures calls between MCP versions; writes nothing
   load          only measures many sessions and calls at once; writes nothing
   --help        prints this text`;
 
@@ -13,7 +13,7 @@ export const usage = `Usage: npm run bench [-- <arguments>]
 export function readBenchArgs(args) {
   if (args.some((arg) => arg === "--help" || arg === "-h")) return { help: true };
   const flags = ["--quick", "--peers"];
-  const unknown = args.find((arg) => ![...flags, "eras", "load"].includes(arg));
+  const unknown = args.find((arg) => ![...flags, "versions", "load"].includes(arg));
   if (unknown !== undefined) return { mistake: `There is no argument "${unknown}".` };
   const parts = args.filter((arg) => !flags.includes(arg));
   if (parts.length > 0 && args.length > 1) return { mistake: `"${parts[0]}" is used alone.` };

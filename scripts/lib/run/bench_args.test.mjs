@@ -11,11 +11,11 @@ const bench = (...args) => spawnSync(process.execPath, [path.join(root, "scripts
 test("the arguments of the benchmark are read", () => {
   assert.deepEqual(readBenchArgs([]), { peers: false, others: [] });
   assert.deepEqual(readBenchArgs(["--quick", "--peers"]), { peers: true, others: ["--quick"] });
-  assert.deepEqual(readBenchArgs(["eras"]), { peers: false, others: ["eras"] });
+  assert.deepEqual(readBenchArgs(["versions"]), { peers: false, others: ["versions"] });
   assert.deepEqual(readBenchArgs(["--quick", "--help"]), { help: true });
   assert.match(readBenchArgs(["--quik"]).mistake, /--quik/);
   assert.match(readBenchArgs(["load", "--quick"]).mistake, /"load" is used alone/);
-  assert.match(readBenchArgs(["eras", "load"]).mistake, /"eras" is used alone/);
+  assert.match(readBenchArgs(["versions", "load"]).mistake, /"versions" is used alone/);
 });
 
 test("asking for help measures nothing", () => {

@@ -1,7 +1,7 @@
 //! Too many connections, and clients that do not read.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::socket::Socket;
+use evermoor_tests::editor::socket::RawSocket;
 use serde_json::json;
 
 use super::{gateway, open_stream};
@@ -16,7 +16,7 @@ async fn of_five_hundred_silent_connections_only_a_few_stay_and_a_healthy_client
     let mut known = gateway.editor("/mcp").await;
     let mut connections = Vec::new();
     for _ in 0..CONNECTIONS {
-        connections.push(Socket::to(&gateway).await);
+        connections.push(RawSocket::to(&gateway).await);
     }
     let mut newcomer = gateway.editor("/mcp").await;
     for editor in [&mut known, &mut newcomer] {
@@ -57,7 +57,7 @@ mod files {
 
     use evermoor_platform::process::descriptors;
     use evermoor_tests::Scene;
-    use evermoor_tests::editor::socket::Socket;
+    use evermoor_tests::editor::socket::RawSocket;
     use evermoor_tests::gateway::Gateway;
     use evermoor_tests::oracle::measure;
     use evermoor_tests::scene::wait::until;
@@ -95,7 +95,7 @@ mod files {
         let mut editor = gateway.editor("/mcp").await;
         let mut sockets = Vec::new();
         for _ in 0..FEW {
-            sockets.push(Socket::to(&gateway).await);
+            sockets.push(RawSocket::to(&gateway).await);
         }
         until("no free descriptor", || open_files(&gateway) >= FEW).await;
 
@@ -119,7 +119,7 @@ mod files {
         let mut statuses = Vec::new();
         let mut sockets = Vec::new();
         for _ in 0..3 * FEW {
-            let mut socket = Socket::to(&gateway).await;
+            let mut socket = RawSocket::to(&gateway).await;
             socket.send(greeting.as_bytes()).await;
             statuses.push(socket.answer().await.status);
             sockets.push(socket);
@@ -166,7 +166,7 @@ mod files {
         let executed = upstream.ledger.all();
         assert_eq!(executed.len(), MANY * ROUNDS);
         assert!(executed.values().all(|times| *times == 1));
-        let mut socket = Socket::to(&gateway).await;
+        let mut socket = RawSocket::to(&gateway).await;
         socket.send(greeting(&gateway).as_bytes()).await;
         assert_eq!(socket.answer().await.status, 400, "there is room for more");
     }

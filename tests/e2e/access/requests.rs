@@ -1,7 +1,7 @@
 //! Malformed requests: wrong path, wrong form or wrong size.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::socket::{Socket, ask};
+use evermoor_tests::editor::socket::{RawSocket, ask};
 use evermoor_tests::gateway::{Gateway, http};
 use http::{Method, StatusCode};
 use serde_json::Value;
@@ -84,7 +84,7 @@ async fn a_body_whose_length_could_be_read_in_two_ways_is_refused_and_the_connec
         (format!("Content-Length: {length}\r\nContent-Length: 3\r\n"), &PING.to_owned()),
     ] {
         let request = raw(&gateway, "/mcp", &format!("Host: {host}\r\n{lines}"), body);
-        let mut socket = Socket::to(&gateway).await;
+        let mut socket = RawSocket::to(&gateway).await;
         socket.send(request.as_bytes()).await;
         assert_eq!(socket.answer().await.status, 400, "{lines}");
         socket.closed().await;
@@ -112,13 +112,13 @@ async fn a_body_that_is_too_large_is_refused_and_not_read_to_its_end() {
     let scene = Scene::new();
     let (gateway, _) = gateway(&scene).await;
     let host = format!("Host: {}\r\n", host(&gateway));
-    let mut declared = Socket::to(&gateway).await;
+    let mut declared = RawSocket::to(&gateway).await;
     let lines = format!("{host}Content-Length: {}\r\n", (4 << 20) + 1);
     declared.send(raw(&gateway, "/mcp", &lines, "").as_bytes()).await;
     assert_eq!(declared.answer().await.status, 413, "before any of it has come");
     declared.closed().await;
 
-    let mut chunked = Socket::to(&gateway).await;
+    let mut chunked = RawSocket::to(&gateway).await;
     let lines = format!("{host}Transfer-Encoding: chunked\r\n");
     chunked.send(raw(&gateway, "/mcp", &lines, "").as_bytes()).await;
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, " ".repeat(1 << 20));

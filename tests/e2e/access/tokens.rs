@@ -1,9 +1,9 @@
-//! One token per editor, which a person can list, rotate and revoke.
+//! One token per editor, which a user can list, rotate and revoke.
 
 use std::process::Output;
 
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::shim::Shim;
+use evermoor_tests::editor::shim::ShimProcess;
 use evermoor_tests::gateway::{Gateway, http, runtime};
 use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::{PATIENCE, Scene};
@@ -218,12 +218,12 @@ async fn an_editor_whose_token_was_revoked_is_refused_over_stdio_too() {
     let _gateway = scene.gateway(&[&upstream]).await;
     printed(&scene, &["add", "cursor"]).await;
     let arguments = ["notes", "--editor", "cursor"];
-    let mut shim = Shim::start_with(&scene.home(), &arguments).initialized().await;
+    let mut shim = ShimProcess::start_with(&scene.home(), &arguments).initialized().await;
     printed(&scene, &["revoke", "cursor"]).await;
     shim.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
     let refused = shim.answer().await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("has no token"), "{refused}");
-    let mut unknown = Shim::start_with(&scene.home(), &["notes", "--editor", "nobody"]);
+    let mut unknown = ShimProcess::start_with(&scene.home(), &["notes", "--editor", "nobody"]);
     unknown.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
     let refused = unknown.answer().await;
     let why = refused["error"]["message"].as_str().unwrap();

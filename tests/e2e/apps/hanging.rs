@@ -1,4 +1,4 @@
-//! An application that runs but does not answer. It may be busy, so the person decides.
+//! An application that runs but does not answer. It may be busy, so the user decides.
 
 use evermoor_core::policy::app::state::NextStep;
 use evermoor_tests::Scene;

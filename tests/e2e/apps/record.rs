@@ -1,4 +1,4 @@
-//! What a person can read about an application: samples, reports, and the output of commands.
+//! What a user can read about an application: samples, reports, and the output of commands.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use http::Method;
 
 use super::{connected, ended, gateway, gateway_among, until_app};
 
-/// A command run by the person whose home is the scene.
+/// A command run by the user whose home is the scene.
 async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
     let mut command = programs::evermoor(&scene.home());
     command.args(arguments).env("HOME", scene.path("")).output().await.unwrap()

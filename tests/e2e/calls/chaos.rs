@@ -13,7 +13,7 @@ use evermoor_tests::gateway::Gateway;
 use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::oracle::faults::InjectedFault;
 use evermoor_tests::oracle::random::Dice;
-use evermoor_tests::oracle::{self, Call, measure};
+use evermoor_tests::oracle::{self, RecordedCall, measure};
 use evermoor_tests::{PATIENCE, Scene};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -51,10 +51,10 @@ async fn whatever_breaks_no_call_is_lost_repeated_or_misreported() {
     let mut probe = gateway.editor("/mcp/notes").await;
     let healed = Instant::now();
     let mut probes = Vec::new();
-    while probes.last().is_none_or(|probe: &Call| probe.answer.verdict != Verdict::Done) {
+    while probes.last().is_none_or(|probe: &RecordedCall| probe.answer.verdict != Verdict::Done) {
         let nonce = format!("probe {}", probes.len());
         let answer = probe.attempt("record", &nonce).await;
-        probes.push(Call { nonce, answer, took: healed.elapsed() });
+        probes.push(RecordedCall { nonce, answer, took: healed.elapsed() });
         assert!(healed.elapsed() < PATIENCE, "no call works after the last fault: {probes:?}");
     }
     stop.send_replace(true);
@@ -97,13 +97,13 @@ async fn call_until_told(
     mut editor: Editor,
     number: usize,
     stop: Arc<watch::Sender<bool>>,
-) -> Vec<Call> {
+) -> Vec<RecordedCall> {
     let mut calls = Vec::new();
     while !*stop.borrow() {
         let nonce = format!("editor {number} call {}", calls.len());
         let began = Instant::now();
         let answer = editor.attempt("record", &nonce).await;
-        calls.push(Call { nonce, answer, took: began.elapsed() });
+        calls.push(RecordedCall { nonce, answer, took: began.elapsed() });
     }
     calls
 }

@@ -2,7 +2,7 @@
 //! requests, notifications.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::program::{Program, until_gone};
 use evermoor_tests::gateway::Gateway;
 use reqwest::{Method, StatusCode};
@@ -35,8 +35,8 @@ async fn process(wire: &Wire) -> u32 {
 }
 
 /// Starts a call that sends a request back, and returns its stream and that request.
-async fn asked(wire: &Wire) -> (Events, Value) {
-    let mut stream = Events::of(wire.send(Method::POST, Some(&call(2, "ask", "")), BOTH).await);
+async fn asked(wire: &Wire) -> (WireEvents, Value) {
+    let mut stream = WireEvents::of(wire.send(Method::POST, Some(&call(2, "ask", "")), BOTH).await);
     let (_, question) = stream.next().await.unwrap();
     (stream, question)
 }

@@ -2,8 +2,8 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::shim::Shim;
-use evermoor_tests::fakes::upstream::script::{Act, Reply};
+use evermoor_tests::editor::shim::ShimProcess;
+use evermoor_tests::fakes::upstream::script::{Act, ScriptedReply};
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -83,7 +83,7 @@ async fn a_call_lost_with_the_gateway_is_unknown_and_a_read_is_retried() {
     upstream.next(1, "resources/read", Act::Hang).await;
     let mut gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     shim.send(&call(1, "hang", "cut")).await;
     upstream.until_executed("cut").await;
     let read = json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": { "uri": "note:1" } });
@@ -105,7 +105,7 @@ async fn whatever_the_editor_writes_only_messages_come_back() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let _gateway = scene.gateway(&[&upstream]).await;
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     for (line, code) in [("nonsense", -32700), ("{}", -32600), ("[1,2]", -32600), ("\u{0}", -32700)]
     {
         shim.send(line).await;
@@ -124,10 +124,10 @@ async fn whatever_the_editor_writes_only_messages_come_back() {
 async fn an_answer_of_many_lines_is_one_line_for_the_editor() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
-    upstream.next(1, "tools/call", Act::Reply(Reply::Pretty)).await;
+    upstream.next(1, "tools/call", Act::Reply(ScriptedReply::Pretty)).await;
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     shim.send(&call(1, "record", "pretty")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "pretty");
 }
@@ -142,7 +142,7 @@ async fn it_exits_at_end_of_input_or_on_a_signal_even_during_a_call() {
     // Windows has no signals.
     let ways = if cfg!(windows) { &[(1, false)][..] } else { &[(1, false), (2, true)] };
     for (number, notified) in ways.iter().copied() {
-        let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+        let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
         let nonce = format!("for ever {number}");
         shim.send(&call(1, "hang", &nonce)).await;
         upstream.until_executed(&nonce).await;
@@ -161,7 +161,7 @@ async fn if_no_gateway_can_be_started_it_says_why_and_works_as_soon_as_one_runs(
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     scene.write("", "[upstreams.notes]\nurl = 7\n");
-    let mut shim = Shim::start(&scene.home(), None);
+    let mut shim = ShimProcess::start(&scene.home(), None);
     shim.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string()).await;
     let refused: Value = shim.answer().await;
     assert!(refused.to_string().contains("config.toml"), "{refused}");

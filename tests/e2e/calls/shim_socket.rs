@@ -9,7 +9,7 @@ use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::shim_frames::{FrameKind, MessageHead, prefix};
 use evermoor_tests::Scene;
-use evermoor_tests::editor::shim::Shim;
+use evermoor_tests::editor::shim::ShimProcess;
 use evermoor_tests::fakes::shim_gateway::{FrameStream, ShimGateway};
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::wait::until;
@@ -27,11 +27,11 @@ fn outcome(answer: &Value) -> &Value {
 }
 
 /// A gateway, and a shim that is connected to a test instead of to it.
-async fn intercepted(scene: &Scene) -> (Gateway, ShimGateway, Shim, FrameStream) {
+async fn intercepted(scene: &Scene) -> (Gateway, ShimGateway, ShimProcess, FrameStream) {
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
     let socket = ShimGateway::replace(&scene.home());
-    let shim = Shim::start(&scene.home(), Some("notes"));
+    let shim = ShimProcess::start(&scene.home(), Some("notes"));
     let (shim, stream) = tokio::join!(shim.initialized(), socket.session());
     (gateway, socket, shim, stream)
 }
@@ -106,12 +106,12 @@ async fn without_a_private_socket_a_shim_uses_http() {
     gateway.until_connected("notes").await;
     // As with a gateway of 0.1.0.
     std::fs::remove_file(scene.home().join("run/shim.sock")).unwrap();
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     shim.send(&call(1, "over HTTP")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "over HTTP");
     // A gateway that closes the connection at once.
     let socket = ShimGateway::replace(&scene.home());
-    let connecting = async { Shim::start(&scene.home(), Some("notes")).initialized().await };
+    let connecting = async { ShimProcess::start(&scene.home(), Some("notes")).initialized().await };
     let (mut shim, _) = tokio::join!(connecting, async { drop(socket.accept().await) });
     shim.send(&call(2, "over HTTP too")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "over HTTP too");
@@ -123,7 +123,7 @@ async fn a_shim_follows_a_takeover_and_the_old_gateway_ends() {
     let upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
     old.until_connected("notes").await;
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     shim.send(&call(1, "before")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "before");
     let mut new = Gateway::take_over(&scene.home()).await;
@@ -176,7 +176,7 @@ async fn a_shim_that_uses_http_returns_to_the_private_socket_after_a_takeover() 
     old.until_connected("notes").await;
     let socket = scene.home().join("run/shim.sock");
     std::fs::remove_file(&socket).unwrap();
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     upstream.kill().await;
     old.until_down("notes").await;
     upstream.start_again_with(&["extra"]).await;
@@ -250,7 +250,7 @@ async fn the_private_socket_leads_to_the_endpoint_only_and_survives_nonsense() {
         stream.write(&bytes).await;
         assert!(stream.next().await.is_none(), "the connection is closed");
     }
-    let mut shim = Shim::start(&scene.home(), Some("notes")).initialized().await;
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes")).initialized().await;
     shim.send(&call(1, "fine")).await;
     assert_eq!(shim.answer().await["result"]["content"][0]["text"], "fine");
 }

@@ -156,7 +156,7 @@ async fn a_stateless_subscription_does_not_include_hidden_resources() {
     let wire = library.wire("/mcp/notes", &library.gateway.token());
     let (wire, message) = wire.stating(5, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let mut notifications = WireEvents::of(wire.send(Method::POST, Some(&message), both).await);
     let (_, first) = notifications.next().await.unwrap();
     assert_eq!(
         first["params"]["notifications"]["resourceSubscriptions"],

@@ -18,7 +18,7 @@ mod never_seen;
 mod views;
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::entry;
@@ -108,29 +108,29 @@ async fn listed_newer(wire: &Wire, method: &str) -> Vec<String> {
 }
 
 /// A 2024-11-05 stream, and a client for its post address.
-async fn open_events(library: &Library, path: &str, token: &str) -> (Events, Wire) {
+async fn open_events(library: &Library, path: &str, token: &str) -> (WireEvents, Wire) {
     let answer = library.wire(path, token).send(Method::GET, None, "text/event-stream").await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let mut events = Events::of(answer);
+    let mut events = WireEvents::of(answer);
     let (_, address) = events.next_text().await.unwrap();
     let wire = library.wire(&address, token);
     (events, wire)
 }
 
 /// A 2026-07-28 subscription to all lists.
-async fn listen_newer(library: &Library, path: &str, token: &str) -> Events {
+async fn listen_newer(library: &Library, path: &str, token: &str) -> WireEvents {
     let wanted = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"];
     let wanted: Value = wanted.map(|list| (list.to_owned(), json!(true))).into_iter().collect();
     let params = json!({ "notifications": wanted });
     let (wire, message) = library.wire(path, token).stating(5, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let mut notifications = WireEvents::of(wire.send(Method::POST, Some(&message), both).await);
     notifications.next().await.expect("it is acknowledged");
     notifications
 }
 
 /// The method of the next notification.
-async fn next_method(notifications: &mut Events) -> String {
+async fn next_method(notifications: &mut WireEvents) -> String {
     let (_, notification) = notifications.next().await.expect("the stream goes on");
     notification["method"].as_str().expect("a notification has a method").to_owned()
 }

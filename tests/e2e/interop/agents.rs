@@ -5,7 +5,7 @@ use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::agents::model::Model;
-use evermoor_tests::peers::agents::{Agent, Session};
+use evermoor_tests::peers::agents::{Agent, AgentSession};
 use evermoor_tests::peers::free_port;
 use evermoor_tests::scene::machine::Machine;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl Stage {
         Self { upstream, gateway, machine, model, scene }
     }
 
-    fn start(&self, agent: Agent) -> Session {
+    fn start(&self, agent: Agent) -> AgentSession {
         agent.start(&self.machine, &self.model)
     }
 }

@@ -4,9 +4,9 @@ use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::peers::client_reports::{
-    Seen, TypeScript, typescript_over_http, typescript_over_stdio,
+    ClientReport, TypeScript, typescript_over_http, typescript_over_stdio,
 };
-use evermoor_tests::peers::rmcp_client::{Handshake, rust_over_http, rust_over_stdio};
+use evermoor_tests::peers::rmcp_client::{ClientHandshake, rust_over_http, rust_over_stdio};
 
 async fn stage(scene: &Scene) -> (Upstream, Gateway) {
     let upstream = scene.upstream("notes").await;
@@ -18,8 +18,8 @@ async fn stage(scene: &Scene) -> (Upstream, Gateway) {
 async fn typescript_works(sdk: TypeScript) {
     let scene = Scene::new();
     let (upstream, gateway) = stage(&scene).await;
-    assert_eq!(typescript_over_http(sdk, &gateway).await, Seen::wanted());
-    assert_eq!(typescript_over_stdio(sdk, &gateway).await, Seen::wanted());
+    assert_eq!(typescript_over_http(sdk, &gateway).await, ClientReport::wanted());
+    assert_eq!(typescript_over_stdio(sdk, &gateway).await, ClientReport::wanted());
     assert_eq!(upstream.ledger.executions("third party"), 2);
 }
 
@@ -38,22 +38,22 @@ async fn the_second_typescript_sdk_works_when_it_asks_for_the_newest_revision() 
     typescript_works(TypeScript::SecondNegotiating).await;
 }
 
-async fn rust_works(handshake: Handshake) {
+async fn rust_works(handshake: ClientHandshake) {
     let scene = Scene::new();
     let (upstream, gateway) = stage(&scene).await;
-    assert_eq!(rust_over_http(handshake, &gateway).await, Seen::wanted());
-    assert_eq!(rust_over_stdio(handshake, &gateway).await, Seen::wanted());
+    assert_eq!(rust_over_http(handshake, &gateway).await, ClientReport::wanted());
+    assert_eq!(rust_over_stdio(handshake, &gateway).await, ClientReport::wanted());
     assert_eq!(upstream.ledger.executions("third party"), 2);
 }
 
 #[tokio::test]
 async fn the_rust_sdk_works() {
-    rust_works(Handshake::Initialize).await;
+    rust_works(ClientHandshake::Initialize).await;
 }
 
 #[tokio::test]
 async fn the_rust_sdk_works_when_it_asks_for_the_newest_revision() {
-    rust_works(Handshake::Ask).await;
+    rust_works(ClientHandshake::Ask).await;
 }
 
 #[cfg(unix)]

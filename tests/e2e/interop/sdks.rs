@@ -4,15 +4,15 @@
 //! on either side, and none of them was written with Evermoor in mind.
 
 use evermoor_tests::Scene;
-use evermoor_tests::interop::{Route, Sdk, Seen, Server, look};
+use evermoor_tests::interop::{EditorRoute, RepertoireReport, RepertoireServer, Sdk, look};
 
 async fn meet(editor: Sdk, sdk: Sdk) {
     let scene = Scene::new();
-    let server = Server::start(&scene, sdk);
+    let server = RepertoireServer::start(&scene, sdk);
     let gateway = scene.gateway_of("", &server.entry()).await;
     gateway.until_connected("peer").await;
-    for (route, nonce) in [(Route::Http, "over http"), (Route::Shim, "over the shim")] {
-        let mut wanted = Seen::wanted(nonce);
+    for (route, nonce) in [(EditorRoute::Http, "over http"), (EditorRoute::Shim, "over the shim")] {
+        let mut wanted = RepertoireReport::wanted(nonce);
         // The Python package no longer declares logging, so a session cannot set a level.
         if (editor, sdk) == (Sdk::FirstTypeScript, Sdk::Python) {
             wanted.logged = None;

@@ -2,7 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::program::{Program, runs, until_gone};
 use evermoor_tests::gateway::Gateway;
 use reqwest::{Method, StatusCode};
@@ -102,7 +102,7 @@ async fn an_answer_to_a_question_reaches_the_gateway_that_asked() {
     old.until_connected("notes").await;
     let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({ "elicitation": {} })).await;
     let call = request(1, "tools/call", json!({ "name": "ask" }));
-    let mut said = Events::of(wire.send(Method::POST, Some(&call), BOTH).await);
+    let mut said = WireEvents::of(wire.send(Method::POST, Some(&call), BOTH).await);
     let (_, question) = said.next().await.unwrap();
     assert_eq!(question["method"], "elicitation/create");
     let mut new = Gateway::take_over(&scene.home()).await;
@@ -147,7 +147,7 @@ async fn a_pending_answer_on_an_sse_stream_is_sent_before_the_stream_ends() {
     let mut old = scene.gateway(&[&upstream]).await;
     old.until_connected("notes").await;
     let opened = Wire::to(&old, "/sse/notes").send(Method::GET, None, "text/event-stream").await;
-    let mut events = Events::of(opened);
+    let mut events = WireEvents::of(opened);
     let (_, address) = events.next_text().await.unwrap();
     let params = json!({ "name": "wait", "arguments": { "nonce": "slow" } });
     let posted = Wire::to(&old, &address).post(&request(1, "tools/call", params)).await;

@@ -1,8 +1,8 @@
 //! Sessions, subscriptions and dashboards that continue at the new gateway.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::shim::Shim;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::shim::ShimProcess;
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::{Gateway, http};
 use serde_json::json;
@@ -85,7 +85,7 @@ async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
     let open = async || {
         let both = "application/json, text/event-stream";
         let answer = wire.send(reqwest::Method::POST, Some(&message), both).await;
-        let mut notifications = Events::of(answer);
+        let mut notifications = WireEvents::of(answer);
         assert!(notifications.next().await.is_some(), "it is acknowledged");
         notifications
     };
@@ -103,7 +103,7 @@ async fn a_2026_07_28_subscription_ends_and_can_be_opened_again() {
 }
 
 /// Waits for the end of a 2026-07-28 subscription with the id 5: its result, then the end of the stream.
-async fn until_it_ends(notifications: &mut Events) {
+async fn until_it_ends(notifications: &mut WireEvents) {
     let (_, result) = notifications.next().await.expect("the request has a result");
     let meta = &result["result"]["_meta"];
     assert_eq!((&result["id"], &result["result"]["resultType"]), (&json!(5), &json!("complete")));
@@ -117,7 +117,7 @@ async fn a_2026_07_28_subscription_over_the_shim_moves_to_the_new_gateway() {
     let mut upstream = scene.upstream("notes").await;
     let mut old = scene.gateway(&[&upstream]).await;
     old.until_connected("notes").await;
-    let mut shim = Shim::start(&scene.home(), Some("notes"));
+    let mut shim = ShimProcess::start(&scene.home(), Some("notes"));
     let params = json!({
         "notifications": { "toolsListChanged": true },
         "_meta": {

@@ -1,7 +1,11 @@
 //! The documents: their links work, and they stay short.
 
-use super::sources::root;
+use super::sources::{self, is_comment, root};
 use std::path::PathBuf;
+
+/// The folders at the top of the repository that comments and documents refer to.
+const TOPS: [&str; 9] =
+    ["crates", "docs", "fuzz", "icons", "presets", "scripts", "src-tauri", "tests", "ui"];
 
 /// Every document that a reader may open.
 fn documents() -> Vec<PathBuf> {
@@ -58,6 +62,48 @@ fn every_link_in_the_documents_leads_somewhere() {
             }
         }
     }
+}
+
+/// The paths from the top of the repository in a text. A path with a placeholder is not one of them.
+fn named_paths(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |sign: char| sign.is_alphanumeric() || "/_-.<>*{}$~".contains(sign);
+    let words = text.split(move |sign: char| !is_part(sign));
+    let words = words.map(|word| word.trim_end_matches(['.', '/']));
+    words.filter(|word| {
+        word.split_once('/').is_some_and(|(top, _)| TOPS.contains(&top))
+            && !word.contains(['<', '>', '*', '{', '}', '$', '~'])
+    })
+}
+
+#[test]
+fn every_path_in_a_comment_or_a_document_for_engineers_exists() {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for source in sources::all() {
+        let comments: Vec<_> = source.text.lines().filter(|line| is_comment(line)).collect();
+        texts.push((source.path.clone(), comments.join("\n")));
+    }
+    // The pages of docs/ are about the files of users.
+    for document in documents().into_iter().filter(|path| !path.parent().unwrap().ends_with("docs"))
+    {
+        let text = std::fs::read_to_string(&document).unwrap();
+        texts.push((document.display().to_string(), text));
+    }
+    let mut count = 0;
+    for (place, text) in &texts {
+        for path in named_paths(text) {
+            let exists = root().join(path).exists() || root().join(format!("{path}.rs")).exists();
+            assert!(exists, "{place} names {path}");
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+#[test]
+fn paths_are_found_in_a_text() {
+    let text =
+        "See `ui/src/a.ts`, (crates/b/src/). Not presets/NAME/{name}.toml, a/docs/c, or ui alone.";
+    assert_eq!(named_paths(text).collect::<Vec<_>>(), ["ui/src/a.ts", "crates/b/src"]);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn no_revision_of_mcp_is_named_outside_the_core() {
     };
     for source in sources::all().iter().filter(|source| !source.is_in(&["crates/core/"])) {
         let named = source.code().split('"').find(|text| is_date(text)).map(str::to_owned);
-        assert_eq!(named, None, "{} names a revision: use core::protocol", source.path);
+        assert_eq!(named, None, "{} names an MCP version: use core::protocol", source.path);
     }
 }
 

@@ -4,14 +4,14 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 use evermoor_tests::Scene;
-use evermoor_tests::desktop::{Desktop, Program, Tray};
+use evermoor_tests::desktop::{Desktop, DesktopProgram, Tray};
 use evermoor_tests::gateway::runtime;
 use evermoor_tests::peers::free_port;
 use evermoor_tests::scene::wait::until;
 
 use super::launch;
 
-/// A person with Cursor, on a desktop whose tray starts the gateway.
+/// A user with Cursor, on a desktop whose tray starts the gateway.
 struct Person {
     desktop: Desktop,
     file: PathBuf,
@@ -26,7 +26,7 @@ impl Person {
         Self { desktop, file }
     }
 
-    async fn launch(&self, scene: &Scene) -> (Program, Tray) {
+    async fn launch(&self, scene: &Scene) -> (DesktopProgram, Tray) {
         (launch(&self.desktop, scene), self.desktop.tray().await)
     }
 

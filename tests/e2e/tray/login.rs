@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use evermoor_tests::Scene;
-use evermoor_tests::desktop::{Desktop, Program};
+use evermoor_tests::desktop::{Desktop, DesktopProgram};
 use evermoor_tests::scene::programs::built;
 use evermoor_tests::scene::wait::until;
 
@@ -15,7 +15,7 @@ fn entry(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("autostart/Evermoor.desktop")).unwrap_or_default()
 }
 
-fn launch_in(desktop: &Desktop, scene: &Scene, settings: &Path) -> Program {
+fn launch_in(desktop: &Desktop, scene: &Scene, settings: &Path) -> DesktopProgram {
     launch_with(desktop, scene, &["--hidden"], &[("XDG_CONFIG_HOME", settings.to_owned())])
 }
 

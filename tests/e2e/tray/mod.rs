@@ -21,10 +21,10 @@ mod window_permissions;
 use std::path::PathBuf;
 
 use evermoor_tests::Scene;
-use evermoor_tests::desktop::{Desktop, Program};
+use evermoor_tests::desktop::{Desktop, DesktopProgram};
 use evermoor_tests::scene::programs::built;
 
-fn launch(desktop: &Desktop, scene: &Scene) -> Program {
+fn launch(desktop: &Desktop, scene: &Scene) -> DesktopProgram {
     launch_with(desktop, scene, &["--hidden"], &[])
 }
 
@@ -34,7 +34,7 @@ fn launch_with(
     scene: &Scene,
     arguments: &[&str],
     variables: &[(&str, PathBuf)],
-) -> Program {
+) -> DesktopProgram {
     let usual = [("EVERMOOR_HOME", scene.home()), ("EVERMOOR_BIN", built("evermoor"))];
     let variables = usual.into_iter().chain(variables.iter().cloned());
     desktop.launch(&built("evermoor-tray"), arguments.iter().copied(), variables)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use axum::Router;
 use axum::routing::get;
 use evermoor_tests::Scene;
-use evermoor_tests::desktop::{Desktop, Program, Tray};
+use evermoor_tests::desktop::{Desktop, DesktopProgram, Tray};
 use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::scene::wait::{until, until_some};
 use serde_json::json;
@@ -70,7 +70,12 @@ fn image(scene: &Scene) -> PathBuf {
     image
 }
 
-async fn launch(scene: &Scene, desktop: &Desktop, key: String, url: String) -> (Program, Tray) {
+async fn launch(
+    scene: &Scene,
+    desktop: &Desktop,
+    key: String,
+    url: String,
+) -> (DesktopProgram, Tray) {
     let image = image(scene);
     let variables = [
         ("APPIMAGE", image),

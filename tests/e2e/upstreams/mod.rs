@@ -4,7 +4,7 @@
 //! - [`sign_in`]: servers that want a sign-in
 //! - [`faults`], [`wake`]: failures; [`hostile`]: servers and files that attack their reader
 //! - [`incidents`]: the record of outages
-//! - [`pause`], [`reload`]: what a person changes
+//! - [`pause`], [`reload`]: what a user changes
 
 pub(crate) mod faults;
 pub(crate) mod hostile;

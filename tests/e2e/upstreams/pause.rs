@@ -1,4 +1,4 @@
-//! Pausing: a person tells the gateway to leave an upstream alone.
+//! Pausing: a user tells the gateway to leave an upstream alone.
 
 use std::path::Path;
 use std::process::Output;

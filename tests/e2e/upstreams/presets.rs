@@ -1,4 +1,4 @@
-//! A person's own presets: read at start, reloaded on change, and errors reported.
+//! A user's own presets: read at start, reloaded on change, and errors reported.
 
 use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::Code;

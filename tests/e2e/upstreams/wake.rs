@@ -7,7 +7,7 @@ use evermoor_platform::clock;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::logind::Logind;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::network::proxy::{Fault, Proxy};
+use evermoor_tests::network::proxy::{NetworkFault, Proxy};
 use evermoor_tests::scene::entry;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ async fn a_connection_that_died_during_sleep_is_replaced_on_wake_up() {
     let before = since(&gateway.until_connected("notes").await);
     assert_eq!(gateway.status().await.muted_until, None);
     let mut editor = gateway.editor("/mcp/notes").await;
-    proxy.set(Fault::HalfOpen).await;
+    proxy.set(NetworkFault::HalfOpen).await;
 
     let asleep = clock::unix_millis();
     let woke = |status: &Status| status.muted_until.is_some();

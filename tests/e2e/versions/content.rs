@@ -2,7 +2,7 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::request;
-use evermoor_tests::fakes::single_version::Transport;
+use evermoor_tests::fakes::single_version::FakeTransport;
 use serde_json::{Value, json};
 
 use super::fixture::{NEW, OLD, World, call};
@@ -10,7 +10,7 @@ use super::fixture::{NEW, OLD, World, call};
 #[tokio::test]
 async fn every_editor_can_read_what_a_newer_server_returns() {
     for protocol_version in [NEW, OLD] {
-        let world = World::new(protocol_version, Transport::Http).await;
+        let world = World::new(protocol_version, FakeTransport::Http).await;
         for revision in SessionVersion::ALL {
             let wire = world.older(revision, json!({})).await;
             let result = call(&wire, "content").await["result"].clone();
@@ -32,7 +32,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
 
 #[tokio::test]
 async fn non_object_results_are_wrapped_for_older_editors_and_their_schema_is_hidden() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let result = call(&wire, "number").await["result"].clone();
     assert_eq!(result["structuredContent"], json!({ "result": 7 }));

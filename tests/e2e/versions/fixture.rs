@@ -3,8 +3,8 @@
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Events, Wire, request};
-use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
+use evermoor_tests::fakes::single_version::{FakeTransport, SingleVersionUpstream};
 use evermoor_tests::gateway::Gateway;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,14 +19,15 @@ pub(crate) fn able() -> Value {
 
 pub(crate) struct World {
     pub(crate) scene: Scene,
-    pub(crate) upstream: Upstream,
+    pub(crate) upstream: SingleVersionUpstream,
     pub(crate) gateway: Gateway,
 }
 
 impl World {
-    pub(crate) async fn new(protocol_version: ProtocolVersion, transport: Transport) -> Self {
+    pub(crate) async fn new(protocol_version: ProtocolVersion, transport: FakeTransport) -> Self {
         let scene = Scene::new();
-        let upstream = Upstream::start(&scene, "era", protocol_version, transport).await;
+        let upstream =
+            SingleVersionUpstream::start(&scene, "era", protocol_version, transport).await;
         let gateway = scene.gateway_of("", &upstream.entry()).await;
         gateway.until_connected("era").await;
         Self { scene, upstream, gateway }
@@ -63,7 +64,7 @@ pub(crate) async fn converse(
 ) -> (Value, Value) {
     let both = "application/json, text/event-stream";
     let sent = request(id, message.0, message.1);
-    let mut events = Events::of(wire.send(Method::POST, Some(&sent), both).await);
+    let mut events = WireEvents::of(wire.send(Method::POST, Some(&sent), both).await);
     let (_, asked) = events.next().await.expect("a question");
     let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
     wire.post(&reply).await;

@@ -2,7 +2,7 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
-use evermoor_tests::fakes::single_version::Transport;
+use evermoor_tests::fakes::single_version::FakeTransport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
@@ -32,9 +32,9 @@ async fn needed(world: &World, tool: &str) -> Value {
 #[tokio::test]
 async fn a_request_of_an_older_server_becomes_required_input_of_the_same_call() {
     for (protocol_version, transport) in [
-        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
-        (ProtocolVersion::Session(SessionVersion::V2025_06_18), Transport::Http),
-        (OLD, Transport::Stdio),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), FakeTransport::Sse),
+        (ProtocolVersion::Session(SessionVersion::V2025_06_18), FakeTransport::Http),
+        (OLD, FakeTransport::Stdio),
     ] {
         let world = World::new(protocol_version, transport).await;
         for (tool, method, answer) in [
@@ -65,7 +65,7 @@ async fn a_request_of_an_older_server_becomes_required_input_of_the_same_call() 
 
 #[tokio::test]
 async fn a_forged_request_state_never_causes_a_call() {
-    let world = World::new(OLD, Transport::Http).await;
+    let world = World::new(OLD, FakeTransport::Http).await;
     let needed = needed(&world, "ask").await;
     let state = needed["requestState"].as_str().unwrap();
     for forged in
@@ -84,7 +84,7 @@ async fn a_forged_request_state_never_causes_a_call() {
 
 #[tokio::test]
 async fn a_request_state_of_an_earlier_gateway_is_answered_as_unknown() {
-    let World { scene, upstream, mut gateway } = World::new(OLD, Transport::Http).await;
+    let World { scene, upstream, mut gateway } = World::new(OLD, FakeTransport::Http).await;
     let wire = evermoor_tests::editor::wire::Wire::to(&gateway, "/mcp/era");
     let answer = wire.newer(1, "tools/call", params("ask")).await.last().clone();
     gateway.process.kill().await;
@@ -104,7 +104,7 @@ async fn a_request_state_of_an_earlier_gateway_is_answered_as_unknown() {
 
 #[tokio::test]
 async fn links_that_must_be_opened_first_become_required_input() {
-    let world = World::new(OLD, Transport::Http).await;
+    let world = World::new(OLD, FakeTransport::Http).await;
     let needed = needed(&world, "sign_in").await;
     let (_, asked) = needed["inputRequests"].as_object().unwrap().iter().next().unwrap();
     assert_eq!(

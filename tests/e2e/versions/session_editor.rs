@@ -3,7 +3,7 @@
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::request;
-use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::fakes::single_version::{FakeTransport, SingleVersionUpstream};
 use serde_json::{Value, json};
 
 use super::fixture::{NEW, World, able, call, converse, text};
@@ -12,7 +12,7 @@ const META: &str = "io.modelcontextprotocol/";
 
 #[tokio::test]
 async fn requests_to_newer_servers_name_the_client_and_their_answers_lose_newer_fields() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_06_18, json!({ "roots": {} })).await;
         let seeing = json!({ "name": "seen", "arguments": { "region": "north" } });
@@ -22,7 +22,7 @@ async fn requests_to_newer_servers_name_the_client_and_their_answers_lose_newer_
         assert_eq!(said[format!("{META}protocolVersion")], "2026-07-28");
         assert_eq!(said[format!("{META}clientInfo")]["name"], "wire");
         assert!(said[format!("{META}clientCapabilities")].get("roots").is_some());
-        if transport == Transport::Http {
+        if transport == FakeTransport::Http {
             assert_eq!(seen["headers"]["mcp-method"], "tools/call");
             assert_eq!(seen["headers"]["mcp-name"], "seen");
             assert_eq!(seen["headers"]["mcp-param-region"], "north");
@@ -39,7 +39,7 @@ async fn requests_to_newer_servers_name_the_client_and_their_answers_lose_newer_
 
 #[tokio::test]
 async fn a_call_held_for_a_newer_server_is_sent_with_the_headers_that_repeat_its_arguments() {
-    let mut world = World::new(NEW, Transport::Http).await;
+    let mut world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
     world.upstream.kill().await;
     world.gateway.until_down("era").await;
@@ -52,7 +52,7 @@ async fn a_call_held_for_a_newer_server_is_sent_with_the_headers_that_repeat_its
 
 #[tokio::test]
 async fn required_input_is_requested_from_the_editor_and_the_state_returns_byte_for_byte() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_11_25, able()).await;
         for (tool, method, answer) in [
@@ -84,7 +84,7 @@ async fn required_input_is_requested_from_the_editor_and_the_state_returns_byte_
 
 #[tokio::test]
 async fn an_editor_without_the_capability_gets_a_result_that_its_model_can_read() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2024_11_05, json!({})).await;
     let answer = call(&wire, "ask").await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
@@ -93,7 +93,7 @@ async fn an_editor_without_the_capability_gets_a_result_that_its_model_can_read(
 
 #[tokio::test]
 async fn one_stream_serves_the_subscriptions_of_all_editors() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(NEW, transport).await;
         let ledger = world.upstream.ledger.clone();
         let one = world.older(SessionVersion::V2025_06_18, json!({})).await;
@@ -125,7 +125,7 @@ async fn one_stream_serves_the_subscriptions_of_all_editors() {
 
 #[tokio::test]
 async fn cancelling_reaches_a_newer_server_over_every_transport() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
         let params = json!({ "name": "wait", "arguments": { "nonce": "w" } });
@@ -143,7 +143,7 @@ async fn cancelling_reaches_a_newer_server_over_every_transport() {
 
 #[tokio::test]
 async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(NEW, transport).await;
         let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
         assert_eq!(
@@ -154,9 +154,9 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
         wire.post(&request(2, "logging/setLevel", json!({ "level": "info" }))).await;
         let answer = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
         let notification = match transport {
-            Transport::Http | Transport::Sse => answer.messages[0].1.clone(),
+            FakeTransport::Http | FakeTransport::Sse => answer.messages[0].1.clone(),
             // Over stdio, notifications do not say which subscription they belong to.
-            Transport::Stdio => notifications.next().await.unwrap().1,
+            FakeTransport::Stdio => notifications.next().await.unwrap().1,
         };
         assert_eq!(notification["method"], "notifications/message");
     }
@@ -164,10 +164,10 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
 
 #[tokio::test]
 async fn a_server_that_refuses_its_own_version_once_is_asked_again_without_initialize() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let scene = Scene::new();
         std::fs::write(scene.path("era.hesitates"), "").unwrap();
-        let upstream = Upstream::start(&scene, "era", NEW, transport).await;
+        let upstream = SingleVersionUpstream::start(&scene, "era", NEW, transport).await;
         let gateway = scene.gateway_of("", &upstream.entry()).await;
         gateway.until_connected("era").await;
         assert_eq!(upstream.ledger.executions("refused initialize"), 0, "{transport:?}");

@@ -2,8 +2,8 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
-use evermoor_tests::editor::wire::Events;
-use evermoor_tests::fakes::single_version::Transport;
+use evermoor_tests::editor::wire::WireEvents;
+use evermoor_tests::fakes::single_version::FakeTransport;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -15,9 +15,9 @@ const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 #[tokio::test]
 async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them() {
     for (protocol_version, transport) in [
-        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
-        (ProtocolVersion::Session(SessionVersion::V2025_03_26), Transport::Http),
-        (OLD, Transport::Stdio),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), FakeTransport::Sse),
+        (ProtocolVersion::Session(SessionVersion::V2025_03_26), FakeTransport::Http),
+        (OLD, FakeTransport::Stdio),
     ] {
         let world = World::new(protocol_version, transport).await;
         let wire = world.newer();
@@ -54,7 +54,7 @@ async fn requests_to_older_servers_lose_newer_fields_and_their_answers_gain_them
 
 #[tokio::test]
 async fn a_result_that_mentions_evermoors_own_answers_is_passed_on_like_any_other() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.newer();
     let mut results = Vec::new();
     for nonce in ["plain", "dev.evermoor/outcome"] {
@@ -67,7 +67,7 @@ async fn a_result_that_mentions_evermoors_own_answers_is_passed_on_like_any_othe
 
 #[tokio::test]
 async fn log_messages_arrive_only_on_the_call_that_asked_for_them() {
-    for transport in [Transport::Http, Transport::Stdio] {
+    for transport in [FakeTransport::Http, FakeTransport::Stdio] {
         let world = World::new(OLD, transport).await;
         let log = |level: Option<&str>| {
             let (wire, mut message) =
@@ -92,9 +92,9 @@ async fn log_messages_arrive_only_on_the_call_that_asked_for_them() {
 #[tokio::test]
 async fn disconnecting_cancels_at_an_older_server_over_every_transport() {
     for (protocol_version, transport) in [
-        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
-        (OLD, Transport::Http),
-        (OLD, Transport::Stdio),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), FakeTransport::Sse),
+        (OLD, FakeTransport::Http),
+        (OLD, FakeTransport::Stdio),
     ] {
         let world = World::new(protocol_version, transport).await;
         let params = json!({ "name": "wait", "arguments": { "nonce": "w" } });
@@ -109,12 +109,12 @@ async fn disconnecting_cancels_at_an_older_server_over_every_transport() {
 
 #[tokio::test]
 async fn a_subscription_to_an_older_server_survives_its_death() {
-    let mut world = World::new(OLD, Transport::Http).await;
+    let mut world = World::new(OLD, FakeTransport::Http).await;
     let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["note:1"] });
     let params = json!({ "notifications": wanted });
     let (wire, message) = world.newer().stating(9, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let mut notifications = WireEvents::of(wire.send(Method::POST, Some(&message), both).await);
     let (_, first) = notifications.next().await.unwrap();
     assert_eq!(first["params"]["notifications"], wanted);
     let ledger = world.upstream.ledger.clone();

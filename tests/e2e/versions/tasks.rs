@@ -2,7 +2,7 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::{Wire, request};
-use evermoor_tests::fakes::single_version::Transport;
+use evermoor_tests::fakes::single_version::FakeTransport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn slow(tool: &str, nonce: &str) -> Value {
 
 #[tokio::test]
 async fn a_newer_editor_follows_the_task_of_an_older_server_across_a_restart_of_the_gateway() {
-    let World { scene, upstream, mut gateway } = World::new(OLD, Transport::Http).await;
+    let World { scene, upstream, mut gateway } = World::new(OLD, FakeTransport::Http).await;
     let wire = Wire::to(&gateway, "/mcp/era");
     let found = newer(&wire, "server/discover", json!({})).await;
     assert!(found["result"]["capabilities"]["extensions"].get(EXTENSION).is_some(), "{found}");
@@ -55,7 +55,7 @@ async fn a_newer_editor_follows_the_task_of_an_older_server_across_a_restart_of_
 
 #[tokio::test]
 async fn a_newer_editor_answers_requests_of_an_older_servers_task() {
-    let world = World::new(OLD, Transport::Http).await;
+    let world = World::new(OLD, FakeTransport::Http).await;
     let wire = world.newer();
     let made = newer(&wire, "tools/call", slow("slow_ask", "n")).await["result"].clone();
     let about = json!({ "taskId": made["taskId"] });
@@ -78,7 +78,7 @@ async fn a_newer_editor_answers_requests_of_an_older_servers_task() {
 
 #[tokio::test]
 async fn an_older_editor_follows_the_task_of_a_newer_server() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, able()).await;
     let listed = wire.post(&request(1, "tools/list", json!({}))).await.last().clone();
     assert_eq!(listed["result"]["tools"][0]["execution"]["taskSupport"], "optional");
@@ -99,7 +99,7 @@ async fn an_older_editor_follows_the_task_of_a_newer_server() {
 
 #[tokio::test]
 async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_the_gateway() {
-    let World { scene, upstream, mut gateway } = World::new(NEW, Transport::Http).await;
+    let World { scene, upstream, mut gateway } = World::new(NEW, FakeTransport::Http).await;
     let wire = Wire::to(&gateway, "/mcp/era").initialized("2025-11-25", able()).await;
     let mut params = slow("slow", "n");
     params["task"] = json!({ "ttl": 60000 });
@@ -120,7 +120,7 @@ async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_
 
 #[tokio::test]
 async fn an_older_editor_is_asked_for_the_input_of_a_newer_servers_task() {
-    let world = World::new(NEW, Transport::Stdio).await;
+    let world = World::new(NEW, FakeTransport::Stdio).await;
     let wire = world.older(SessionVersion::V2025_11_25, able()).await;
     let mut params = slow("slow_ask", "n");
     params["task"] = json!({});
@@ -135,7 +135,7 @@ async fn an_older_editor_is_asked_for_the_input_of_a_newer_servers_task() {
 
 #[tokio::test]
 async fn a_task_that_an_older_editor_cancels_is_cancelled() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let mut params = slow("slow", "n");
     params["task"] = json!({});
@@ -148,7 +148,7 @@ async fn a_task_that_an_older_editor_cancels_is_cancelled() {
 
 #[tokio::test]
 async fn a_call_that_a_newer_server_answers_directly_is_a_completed_task_for_an_older_editor() {
-    let world = World::new(NEW, Transport::Http).await;
+    let world = World::new(NEW, FakeTransport::Http).await;
     let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let mut params = slow("echo", "n");
     params["task"] = json!({});
@@ -162,7 +162,7 @@ async fn a_call_that_a_newer_server_answers_directly_is_a_completed_task_for_an_
 #[tokio::test]
 async fn tasks_are_not_offered_on_the_combined_path() {
     for protocol_version in [NEW, OLD] {
-        let world = World::new(protocol_version, Transport::Http).await;
+        let world = World::new(protocol_version, FakeTransport::Http).await;
         let wire = Wire::to(&world.gateway, "/mcp");
         let done = newer(&wire, "tools/call", slow("era__slow", "n")).await;
         assert_eq!(text(&done), "n", "{done}");

@@ -101,7 +101,7 @@ async fn half_up(rounds: u64) {
     say("half up, to the first good call once its tools are there", called);
 }
 
-/// A person asks for a restart.
+/// A user asks for a restart.
 async fn restarted(rounds: u64) {
     let scene = Scene::new();
     let pieces = Pieces::start(&scene).await;

@@ -2,14 +2,15 @@
 //! checks that only pass directly.
 
 use evermoor_tests::conformance::{
-    Client, Comparison, Era, LEFT_OUT, Requirements, client_scenarios, try_client,
+    Comparison, ConformanceClient, LEFT_OUT, Requirements, ServerVersions, client_scenarios,
+    try_client,
 };
 
 #[tokio::main]
 async fn main() {
     for requirements in [Requirements::Sessions, Requirements::Stateless] {
-        for era in Era::ALL {
-            show(requirements, era).await;
+        for versions in ServerVersions::ALL {
+            show(requirements, versions).await;
         }
     }
     say(
@@ -20,9 +21,12 @@ async fn main() {
         // The editor alone signs in nowhere.
         let alone = match scenario.has_sign_in() {
             true => String::new(),
-            false => format!("alone {:<24}", try_client(Client::Editor, scenario).await.count()),
+            false => format!(
+                "alone {:<24}",
+                try_client(ConformanceClient::Editor, scenario).await.count()
+            ),
         };
-        let through = try_client(Client::Evermoor, scenario).await;
+        let through = try_client(ConformanceClient::Evermoor, scenario).await;
         passed += through.passed().count();
         failed += through.failed().count();
         let (name, version, count) = (&scenario.name, &scenario.version, through.count());
@@ -37,9 +41,9 @@ async fn main() {
     }
 }
 
-async fn show(requirements: Requirements, era: Era) {
-    let Comparison { direct, through } = Comparison::make(requirements, era).await;
-    say(&format!("MCP {}, {}", requirements.revision(), era.described()));
+async fn show(requirements: Requirements, versions: ServerVersions) {
+    let Comparison { direct, through } = Comparison::make(requirements, versions).await;
+    say(&format!("MCP {}, {}", requirements.revision(), versions.described()));
     say(&format!("  directly          {}", direct.count()));
     say(&format!("  through Evermoor  {}", through.count()));
     let lost = direct.lost_in(&through);

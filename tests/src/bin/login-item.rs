@@ -1,6 +1,6 @@
 //! `login-item PROGRAM`: makes the system start a program at login, reads the setting back, and removes it.
 //!
-//! It changes the settings of the person who runs it, so only CI runs it.
+//! It changes the settings of the user who runs it, so only CI runs it.
 
 use std::path::Path;
 

@@ -51,7 +51,7 @@ impl ClientScenario {
         LEFT_OUT.iter().all(|(name, _)| *name != self.name)
     }
 
-    /// Whether a person signs in.
+    /// Whether a user signs in.
     pub fn has_sign_in(&self) -> bool {
         self.name.starts_with("auth/")
     }
@@ -59,7 +59,7 @@ impl ClientScenario {
 
 /// The client under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
+pub enum ConformanceClient {
     /// The editor itself, built with version 1 of the TypeScript SDK, which only supports sessions.
     Editor,
     /// Evermoor, on behalf of that editor.
@@ -67,15 +67,17 @@ pub enum Client {
 }
 
 /// The suite's findings for one scenario.
-pub async fn try_client(client: Client, scenario: &ClientScenario) -> Findings {
+pub async fn try_client(client: ConformanceClient, scenario: &ClientScenario) -> Findings {
     let scene = Scene::new();
     let (results, home, program) = (scene.path("results"), scene.home(), built("evermoor"));
     let (node, script) = (node(), folder().join("conforming.mjs"));
     // The suite runs the command in a shell.
     let command = format!("'{}' '{}'", node.display(), script.display());
     let variables: &[_] = match client {
-        Client::Editor => &[],
-        Client::Evermoor => &[("EVERMOOR", program.as_path()), ("EVERMOOR_HOME", home.as_path())],
+        ConformanceClient::Editor => &[],
+        ConformanceClient::Evermoor => {
+            &[("EVERMOOR", program.as_path()), ("EVERMOOR_HOME", home.as_path())]
+        }
     };
     let ClientScenario { name, version } = scenario;
     let mut arguments = vec!["client", "--command", &command, "--scenario", name];

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// the order matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+pub enum CheckStatus {
     Info,
     Skipped,
     Success,
@@ -19,9 +19,9 @@ pub enum Verdict {
 }
 
 #[derive(Deserialize)]
-struct Check {
+struct FinishedCheck {
     id: String,
-    status: Verdict,
+    status: CheckStatus,
     #[serde(rename = "errorMessage")]
     complaint: Option<String>,
 }
@@ -29,24 +29,25 @@ struct Check {
 /// The results of one run, by `scenario check`.
 #[derive(Debug, Default)]
 pub struct Findings {
-    verdicts: BTreeMap<String, Verdict>,
+    verdicts: BTreeMap<String, CheckStatus>,
     complaints: BTreeMap<String, String>,
 }
 
 impl Findings {
     pub fn passed(&self) -> impl Iterator<Item = &str> {
-        let passed = self.verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::Success);
+        let passed = self.verdicts.iter().filter(|(_, verdict)| **verdict == CheckStatus::Success);
         passed.map(|(name, _)| name.as_str())
     }
 
     pub fn failed(&self) -> impl Iterator<Item = &str> {
-        let failed = self.verdicts.iter().filter(|(_, verdict)| **verdict > Verdict::Success);
+        let failed = self.verdicts.iter().filter(|(_, verdict)| **verdict > CheckStatus::Success);
         failed.map(|(name, _)| name.as_str())
     }
 
     /// Passed checks out of all checks that ran.
     pub fn count(&self) -> String {
-        let made = self.verdicts.values().filter(|verdict| **verdict >= Verdict::Success).count();
+        let made =
+            self.verdicts.values().filter(|verdict| **verdict >= CheckStatus::Success).count();
         format!("{} of {made} checks pass", self.passed().count())
     }
 
@@ -59,7 +60,7 @@ impl Findings {
     /// check that did not run there counts as failed, because something it depends on failed.
     pub fn lost_in(&self, there: &Self) -> BTreeMap<&str, String> {
         let lost =
-            self.passed().filter(|name| there.verdicts.get(*name) != Some(&Verdict::Success));
+            self.passed().filter(|name| there.verdicts.get(*name) != Some(&CheckStatus::Success));
         let said = |name: &str| match (there.verdicts.get(name), there.complaints.get(name)) {
             (Some(verdict), complaint) => {
                 format!("{verdict:?} {}", complaint.map_or("", String::as_str))
@@ -88,13 +89,13 @@ impl Findings {
         // The suite leaves an empty folder for a scenario in which it crashed.
         let content = std::fs::read(entry.path().join("checks.json"));
         let content = content.unwrap_or_else(|_| b"[]".to_vec());
-        let checks: Vec<Check> = serde_json::from_slice(&content).expect("checks are JSON");
+        let checks: Vec<FinishedCheck> = serde_json::from_slice(&content).expect("checks are JSON");
         for check in checks {
             self.note(scenario(&folder), check);
         }
     }
 
-    fn note(&mut self, scenario: &str, check: Check) {
+    fn note(&mut self, scenario: &str, check: FinishedCheck) {
         let name = format!("{scenario} {}", check.id);
         let verdict = self.verdicts.entry(name.clone()).or_insert(check.status);
         if check.status >= *verdict {

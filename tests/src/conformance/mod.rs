@@ -13,6 +13,8 @@ mod findings;
 mod server;
 mod suite;
 
-pub use client::{Client, ClientScenario, LEFT_OUT, client_scenarios, try_client};
-pub use findings::{Findings, Verdict};
-pub use server::{Comparison, Era, Fixture, Requirements, directly, through_a_gateway};
+pub use client::{ClientScenario, ConformanceClient, LEFT_OUT, client_scenarios, try_client};
+pub use findings::{CheckStatus, Findings};
+pub use server::{
+    Comparison, ConformanceServer, Requirements, ServerVersions, directly, through_a_gateway,
+};

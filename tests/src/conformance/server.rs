@@ -30,14 +30,14 @@ impl Requirements {
 
 /// What the server behind the gateway speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
+pub enum ServerVersions {
     /// Sessions and stateless requests, depending on the client.
     Both,
     /// One protocol version only.
     Only(ProtocolVersion),
 }
 
-impl Era {
+impl ServerVersions {
     /// Only the last version with sessions.
     pub const SESSIONS: Self = Self::Only(ProtocolVersion::Session(SessionVersion::V2025_11_25));
 
@@ -62,19 +62,22 @@ impl Era {
 }
 
 /// A server with everything that the suite asks for.
-pub struct Fixture {
+pub struct ConformanceServer {
     _process: Process,
     pub url: String,
 }
 
-impl Fixture {
-    pub async fn start(era: Era) -> Self {
-        let era = match era {
-            Era::Both => "both",
-            Era::Only(protocol_version) => protocol_version.as_str(),
+impl ConformanceServer {
+    pub async fn start(versions: ServerVersions) -> Self {
+        let versions = match versions {
+            ServerVersions::Both => "both",
+            ServerVersions::Only(protocol_version) => protocol_version.as_str(),
         };
         let mut process = Process::start(&node(), |command| {
-            command.arg(folder().join("fixture/main.mjs")).env("PORT", "0").env("ERA", era);
+            command
+                .arg(folder().join("fixture/main.mjs"))
+                .env("PORT", "0")
+                .env("VERSIONS", versions);
         });
         let url = format!("{}/mcp", process.line().await);
         Self { _process: process, url }
@@ -88,12 +91,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// `era` says what the server behind the gateway speaks. The server that is tested directly
+    /// `versions` says what the server behind the gateway speaks. The server that is tested directly
     /// supports everything.
-    pub async fn make(requirements: Requirements, era: Era) -> Self {
+    pub async fn make(requirements: Requirements, versions: ServerVersions) -> Self {
         // One after the other: two concurrent runs miss the suite's time limits.
         let direct = directly(requirements).await;
-        let through = through_a_gateway(requirements, era).await;
+        let through = through_a_gateway(requirements, versions).await;
         Self { direct, through }
     }
 }
@@ -101,14 +104,14 @@ impl Comparison {
 /// The suite's findings for a server that supports everything, tested directly.
 pub async fn directly(requirements: Requirements) -> Findings {
     let scene = Scene::new();
-    let fixture = Fixture::start(Era::Both).await;
+    let fixture = ConformanceServer::start(ServerVersions::Both).await;
     run(requirements, &fixture.url, &scene.path("direct")).await
 }
 
-/// The suite's findings for a server that speaks `era`, tested through a gateway.
-pub async fn through_a_gateway(requirements: Requirements, era: Era) -> Findings {
+/// The suite's findings for a server that speaks `versions`, tested through a gateway.
+pub async fn through_a_gateway(requirements: Requirements, versions: ServerVersions) -> Findings {
     let scene = Scene::new();
-    let fixture = Fixture::start(era).await;
+    let fixture = ConformanceServer::start(versions).await;
     // The suite cannot send a token.
     let settings = "require_token = false";
     let gateway = scene.gateway_to(settings, "fixture", &fixture.url, "").await;

@@ -4,18 +4,18 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::program::Program;
+use super::program::DesktopProgram;
 
-pub(crate) struct Bus {
+pub(crate) struct PrivateBus {
     address: String,
-    _daemon: Program,
+    _daemon: DesktopProgram,
 }
 
-impl Bus {
+impl PrivateBus {
     pub(crate) async fn start(home: &Path) -> Self {
         let settings = home.join("bus.xml");
         fs::write(&settings, configuration(&home.join("run"))).expect("the bus can be configured");
-        let mut daemon = Program::start(Path::new("dbus-daemon"), |command| {
+        let mut daemon = DesktopProgram::start(Path::new("dbus-daemon"), |command| {
             command.arg("--config-file").arg(settings).args(["--nofork", "--print-address=1"]);
             command.stdout(Stdio::piped()).stderr(Stdio::null());
         });
@@ -31,7 +31,7 @@ impl Bus {
 fn configuration(folder: &Path) -> String {
     let folder = folder.display();
     format!(
-        r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+        r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-PrivateBus PrivateBus Configuration 1.0//EN"
   "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>

@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use super::program::Program;
+use super::program::DesktopProgram;
 
 pub(super) struct Display {
     name: String,
-    server: Program,
+    server: DesktopProgram,
 }
 
 impl Display {
     /// Xvfb picks a free display number and prints it once it is ready.
     pub(super) async fn start() -> Self {
-        let mut server = Program::start(Path::new("Xvfb"), |command| {
+        let mut server = DesktopProgram::start(Path::new("Xvfb"), |command| {
             command.args(["-displayfd", "1", "-screen", "0", "1280x800x24"]);
             command.args(["-nolisten", "tcp", "-noreset"]);
             command.stdout(Stdio::piped()).stderr(Stdio::null());

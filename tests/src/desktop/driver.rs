@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{Desktop, PATIENCE, Program};
+use super::{Desktop, DesktopProgram, PATIENCE};
 use crate::gateway::http;
 use crate::peers::free_port;
 
@@ -13,7 +13,7 @@ use crate::peers::free_port;
 pub struct Driver {
     session: String,
     http: reqwest::Client,
-    _driver: Program,
+    _driver: DesktopProgram,
 }
 
 impl Desktop {

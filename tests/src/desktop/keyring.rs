@@ -11,18 +11,18 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use zbus::zvariant::OwnedObjectPath;
 
-use super::bus::Bus;
-use super::program::Program;
+use super::bus::PrivateBus;
+use super::program::DesktopProgram;
 use super::{PATIENCE, private_folder};
-use crate::scene::folder::Folder;
+use crate::scene::folder::ScratchFolder;
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
 /// A session with or without a keyring.
 pub struct Keyring {
-    daemon: Option<Program>,
-    bus: Bus,
-    home: Folder,
+    daemon: Option<DesktopProgram>,
+    bus: PrivateBus,
+    home: ScratchFolder,
 }
 
 impl Keyring {
@@ -35,10 +35,10 @@ impl Keyring {
 
     /// A session without a secret service.
     pub async fn absent() -> Self {
-        let home = Folder::new("evermoor-keyring");
+        let home = ScratchFolder::new("evermoor-keyring");
         private_folder(&home.path().join("run"));
         fs::write(home.path().join("password"), "of the keyring").expect("a file can be written");
-        let bus = Bus::start(home.path()).await;
+        let bus = PrivateBus::start(home.path()).await;
         Self { daemon: None, bus, home }
     }
 
@@ -62,7 +62,7 @@ impl Keyring {
         self.until("nobody has the name", |seen| seen.is_none()).await;
         let home = self.home.path();
         let password = fs::File::open(home.join("password")).expect("it was written");
-        self.daemon = Some(Program::start(Path::new("gnome-keyring-daemon"), |command| {
+        self.daemon = Some(DesktopProgram::start(Path::new("gnome-keyring-daemon"), |command| {
             command.args(["--foreground", "--components=secrets"]).args(more);
             command.env("HOME", home).env("XDG_DATA_HOME", home.join("share"));
             command.env("XDG_RUNTIME_DIR", home.join("run"));

@@ -5,14 +5,14 @@ use std::fmt;
 
 use zbus::zvariant::{OwnedValue, Structure, Value};
 
-/// The whole menu at one moment. `Display` renders it as a person sees it.
+/// The whole menu at one moment. `Display` renders it as a user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
-    pub rows: Vec<Row>,
+    pub rows: Vec<MenuRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct MenuRow {
     /// The visible text; `---` for a separator.
     pub label: String,
     /// Whether it can be clicked.
@@ -20,20 +20,20 @@ pub struct Row {
     /// Whether it is ticked; `None` if it has no check mark.
     pub ticked: Option<bool>,
     /// The rows of its submenu.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MenuRow>,
     pub(super) id: i32,
 }
 
 /// One node of the reply to `com.canonical.dbusmenu.GetLayout`.
-pub(super) type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
+pub(super) type MenuNode = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
 
 impl Menu {
-    pub(super) fn read(root: &Node) -> Self {
-        Self { rows: root.2.iter().filter_map(|child| Row::read(child)).collect() }
+    pub(super) fn read(root: &MenuNode) -> Self {
+        Self { rows: root.2.iter().filter_map(|child| MenuRow::read(child)).collect() }
     }
 
     /// The row with this label, including rows of submenus.
-    pub fn row(&self, label: &str) -> Option<&Row> {
+    pub fn row(&self, label: &str) -> Option<&MenuRow> {
         find(&self.rows, label)
     }
 
@@ -43,7 +43,7 @@ impl Menu {
     }
 }
 
-impl Row {
+impl MenuRow {
     fn read(node: &Value<'_>) -> Option<Self> {
         let (id, about, children): (i32, HashMap<String, Value<'_>>, Vec<Value<'_>>) =
             Structure::try_from(node).ok()?.try_into().ok()?;
@@ -65,7 +65,7 @@ impl Row {
 
 impl fmt::Display for Menu {
     fn fmt(&self, page: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn draw(rows: &[Row], depth: usize, page: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn draw(rows: &[MenuRow], depth: usize, page: &mut fmt::Formatter<'_>) -> fmt::Result {
             for row in rows {
                 let state = if row.enabled { "" } else { " (disabled)" };
                 let tick = if row.ticked == Some(true) { " (ticked)" } else { "" };
@@ -78,7 +78,7 @@ impl fmt::Display for Menu {
     }
 }
 
-fn find<'a>(rows: &'a [Row], label: &str) -> Option<&'a Row> {
+fn find<'a>(rows: &'a [MenuRow], label: &str) -> Option<&'a MenuRow> {
     rows.iter().find_map(|row| if row.label == label { Some(row) } else { find(&row.rows, label) })
 }
 

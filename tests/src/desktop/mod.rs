@@ -1,5 +1,5 @@
 //! A private desktop for one test: a display, a session bus, and a tray that the test reads and
-//! clicks as a person would. It does not touch the machine's own desktop, home or services, and it
+//! clicks as a user would. It does not touch the machine's own desktop, home or services, and it
 //! is removed when the [`Desktop`] is dropped.
 //!
 //! - [`tray`], [`tray_host`], [`menu`]: the tray icon, the panel that shows it, and its menu
@@ -35,15 +35,15 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::scene::folder::Folder;
+use crate::scene::folder::ScratchFolder;
 
-use self::bus::Bus;
+use self::bus::PrivateBus;
 use self::display::Display;
 pub use self::driver::Driver;
 pub use self::keyring::Keyring;
-pub use self::menu::{Menu, Row};
-pub use self::notifications::{Notifications, Posted};
-pub use self::program::Program;
+pub use self::menu::{Menu, MenuRow};
+pub use self::notifications::{NotificationServer, Posted};
+pub use self::program::DesktopProgram;
 pub use self::tray::{Icon, Tray};
 use self::tray_host::TrayHost;
 
@@ -52,9 +52,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Desktop {
     host: Option<TrayHost>,
-    bus: Bus,
+    bus: PrivateBus,
     display: Display,
-    home: Folder,
+    home: ScratchFolder,
 }
 
 impl Desktop {
@@ -67,10 +67,10 @@ impl Desktop {
 
     /// An empty desktop without a tray.
     pub async fn without_tray() -> Self {
-        let home = Folder::new("evermoor-desktop");
+        let home = ScratchFolder::new("evermoor-desktop");
         private_folder(&home.path().join("run"));
         let display = Display::start().await;
-        let bus = Bus::start(home.path()).await;
+        let bus = PrivateBus::start(home.path()).await;
         Self { host: None, bus, display, home }
     }
 
@@ -80,8 +80,8 @@ impl Desktop {
         program: &Path,
         arguments: impl IntoIterator<Item = &'a str>,
         variables: impl IntoIterator<Item = (&'a str, V)>,
-    ) -> Program {
-        Program::start(program, |command| {
+    ) -> DesktopProgram {
+        DesktopProgram::start(program, |command| {
             command.args(arguments);
             command.env("HOME", self.home.path());
             command.env("XDG_RUNTIME_DIR", self.home.path().join("run"));
@@ -99,8 +99,8 @@ impl Desktop {
     }
 
     /// Starts a notification daemon, with or without support for buttons.
-    pub async fn notifications(&self, buttons: bool) -> Notifications {
-        Notifications::start(self.bus.address(), buttons).await
+    pub async fn notifications(&self, buttons: bool) -> NotificationServer {
+        NotificationServer::start(self.bus.address(), buttons).await
     }
 
     /// The home of every program on this desktop.

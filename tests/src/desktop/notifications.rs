@@ -10,7 +10,7 @@ use zbus::{Connection, connection, interface};
 
 use super::PATIENCE;
 
-pub struct Notifications {
+pub struct NotificationServer {
     connection: Connection,
     posted: watch::Receiver<Vec<Posted>>,
 }
@@ -41,7 +41,7 @@ struct Daemon {
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
 
-impl Notifications {
+impl NotificationServer {
     pub(super) async fn start(address: &str, buttons: bool) -> Self {
         let (post, posted) = watch::channel(Vec::new());
         let daemon = Daemon { buttons, last: 0, posted: post };

@@ -13,12 +13,12 @@ use super::PATIENCE;
 use crate::scene::programs::isolate;
 use crate::scene::wait::until;
 
-pub struct Program {
+pub struct DesktopProgram {
     name: String,
     child: Child,
 }
 
-impl Program {
+impl DesktopProgram {
     pub(super) fn start(program: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
         #[expect(
             clippy::disallowed_methods,

@@ -11,7 +11,7 @@ use zbus::zvariant::{OwnedObjectPath, Value};
 use zbus::{Connection, MatchRule, MessageStream, Proxy};
 
 use super::PATIENCE;
-use super::menu::{Menu, Node};
+use super::menu::{Menu, MenuNode};
 
 /// A tray icon with its menu.
 pub struct Tray {
@@ -137,7 +137,7 @@ impl Tray {
 
     async fn read_menu(&self) -> zbus::Result<Menu> {
         self.menu.call_method("AboutToShow", &0).await?;
-        let (_, root): (u32, Node) =
+        let (_, root): (u32, MenuNode) =
             self.menu.call("GetLayout", &(0, -1, Vec::<&str>::new())).await?;
         Ok(Menu::read(&root))
     }

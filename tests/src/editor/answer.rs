@@ -9,9 +9,9 @@ use crate::editor::Editor;
 
 /// The answer to a call.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct CallAnswer {
     pub verdict: Verdict,
-    /// The text for a person or a model.
+    /// The text for a user or a model.
     pub text: String,
     /// The gateway's statement about what happened to the call. Empty if the upstream answered with
     /// more than a status.
@@ -33,7 +33,7 @@ pub enum Verdict {
     Executed { code: i64, cause: String },
 }
 
-impl Answer {
+impl CallAnswer {
     pub fn of(response: &Response) -> Self {
         let (value, is_error) = match &response.outcome {
             Outcome::Result(result) => (result.read::<Value>().expect("a result is JSON"), false),
@@ -66,14 +66,14 @@ impl Answer {
 
 impl Editor {
     /// Calls a tool with a nonce.
-    pub async fn attempt(&mut self, tool: &str, nonce: &str) -> Answer {
+    pub async fn attempt(&mut self, tool: &str, nonce: &str) -> CallAnswer {
         let params = json!({ "name": tool, "arguments": { "nonce": nonce } });
-        Answer::of(&self.request("tools/call", Some(Raw::of(&params))).await)
+        CallAnswer::of(&self.request("tools/call", Some(Raw::of(&params))).await)
     }
 
     /// Reads a resource. A read may be retried.
-    pub async fn read(&mut self, uri: &str) -> Answer {
-        Answer::of(&self.request("resources/read", Some(Raw::of(&json!({ "uri": uri })))).await)
+    pub async fn read(&mut self, uri: &str) -> CallAnswer {
+        CallAnswer::of(&self.request("resources/read", Some(Raw::of(&json!({ "uri": uri })))).await)
     }
 }
 

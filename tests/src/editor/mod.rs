@@ -33,7 +33,7 @@ use crate::scene::programs::Process;
 
 /// A client with a session.
 pub struct Editor {
-    wire: Wire,
+    wire: AttachedTransport,
     next: u64,
     /// Notifications received so far with the answers.
     pub notifications: Vec<Notification>,
@@ -41,7 +41,7 @@ pub struct Editor {
     pub patience: Duration,
 }
 
-enum Wire {
+enum AttachedTransport {
     Http { client: reqwest::Client, url: String, token: String, session: Option<String> },
     Shim { process: Box<Process>, input: ChildStdin },
 }
@@ -49,7 +49,8 @@ enum Wire {
 impl Editor {
     pub async fn over_http(origin: &str, path: &str, token: &str) -> Self {
         let url = format!("{origin}{path}");
-        let wire = Wire::Http { client: http(), url, token: token.to_owned(), session: None };
+        let wire =
+            AttachedTransport::Http { client: http(), url, token: token.to_owned(), session: None };
         Self::initialized(wire).await
     }
 
@@ -58,12 +59,12 @@ impl Editor {
             command.arg("connect").args(upstream).arg("--home").arg(home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");
-        Self::initialized(Wire::Shim { process: Box::new(process), input }).await
+        Self::initialized(AttachedTransport::Shim { process: Box::new(process), input }).await
     }
 
     /// The same editor, with a new connection for each call.
     pub fn without_keepalive(mut self) -> Self {
-        if let Wire::Http { client, .. } = &mut self.wire {
+        if let AttachedTransport::Http { client, .. } = &mut self.wire {
             let plain = reqwest::Client::builder().no_proxy().tls_certs_only([]);
             *client = plain.pool_max_idle_per_host(0).build().expect("a client can be made");
         }
@@ -72,13 +73,13 @@ impl Editor {
 
     /// Editors that share this one's session and connections, but have their own request ids.
     pub fn crowd(&self, number: usize) -> Vec<Self> {
-        let Wire::Http { client, url, token, session } = &self.wire else {
+        let AttachedTransport::Http { client, url, token, session } = &self.wire else {
             panic!("an editor over the shim is alone")
         };
         let twin = |number: u64| {
             let (client, url) = (client.clone(), url.clone());
             let (token, session) = (token.clone(), session.clone());
-            let wire = Wire::Http { client, url, token, session };
+            let wire = AttachedTransport::Http { client, url, token, session };
             Self {
                 wire,
                 next: (number + 1) * 1_000_000,
@@ -89,7 +90,7 @@ impl Editor {
         (0..number as u64).map(twin).collect()
     }
 
-    async fn initialized(wire: Wire) -> Self {
+    async fn initialized(wire: AttachedTransport) -> Self {
         let mut editor = Self { wire, next: 0, notifications: Vec::new(), patience: PATIENCE };
         let params = serde_json::json!({
             "protocolVersion": "2025-11-25",
@@ -140,15 +141,15 @@ impl Editor {
     async fn tell(&mut self, method: &str) {
         let message = Notification::new(method, None).to_bytes();
         match &mut self.wire {
-            Wire::Http { .. } => assert!(self.exchange(message).await.is_empty()),
-            Wire::Shim { input, .. } => write_line(input, &message).await,
+            AttachedTransport::Http { .. } => assert!(self.exchange(message).await.is_empty()),
+            AttachedTransport::Shim { input, .. } => write_line(input, &message).await,
         }
     }
 
     /// Sends one message and returns everything that comes back for it.
     async fn exchange(&mut self, body: Bytes) -> Vec<Message> {
         match &mut self.wire {
-            Wire::Http { client, url, token, session } => {
+            AttachedTransport::Http { client, url, token, session } => {
                 let mut request = client
                     .post(url.as_str())
                     .bearer_auth(token)
@@ -181,7 +182,7 @@ impl Editor {
                 };
                 texts.iter().map(|text| Message::parse(text).expect("a message")).collect()
             }
-            Wire::Shim { process, input } => {
+            AttachedTransport::Shim { process, input } => {
                 write_line(input, &body).await;
                 let mut messages = Vec::new();
                 loop {
@@ -201,11 +202,11 @@ impl Editor {
     /// Closes the shim's standard input and waits until it exits.
     pub async fn leave(self) -> std::process::ExitStatus {
         match self.wire {
-            Wire::Shim { mut process, input } => {
+            AttachedTransport::Shim { mut process, input } => {
                 drop(input);
                 process.ended().await
             }
-            Wire::Http { .. } => panic!("an editor over HTTP just goes"),
+            AttachedTransport::Http { .. } => panic!("an editor over HTTP just goes"),
         }
     }
 }

@@ -10,12 +10,12 @@ use tokio::process::ChildStdin;
 use crate::scene::programs::Process;
 
 /// A running shim whose standard input is open.
-pub struct Shim {
+pub struct ShimProcess {
     pub process: Process,
     input: ChildStdin,
 }
 
-impl Shim {
+impl ShimProcess {
     pub fn start(home: &Path, upstream: Option<&str>) -> Self {
         Self::start_with(home, upstream.as_slice())
     }

@@ -8,7 +8,7 @@ use crate::PATIENCE;
 use crate::gateway::Gateway;
 
 /// A TCP connection to a gateway.
-pub struct Socket {
+pub struct RawSocket {
     stream: TcpStream,
 }
 
@@ -19,7 +19,7 @@ pub struct RawResponse {
     pub head: String,
 }
 
-impl Socket {
+impl RawSocket {
     pub async fn to(gateway: &Gateway) -> Self {
         let address = gateway.origin.trim_start_matches("http://");
         Self { stream: TcpStream::connect(address).await.expect("the gateway listens") }
@@ -57,7 +57,7 @@ impl Socket {
 
 /// Sends one request unchanged and returns the response.
 pub async fn ask(gateway: &Gateway, request: &str) -> RawResponse {
-    let mut socket = Socket::to(gateway).await;
+    let mut socket = RawSocket::to(gateway).await;
     socket.send(request.as_bytes()).await;
     socket.answer().await
 }

@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use zbus::{Connection, connection};
 
 use crate::PATIENCE;
-use crate::desktop::bus::Bus;
+use crate::desktop::bus::PrivateBus;
 
 pub struct Logind {
-    bus: Bus,
+    bus: PrivateBus,
     connection: Connection,
 }
 
@@ -20,7 +20,7 @@ impl Logind {
     /// Starts a bus in `folder`, and logind on it.
     pub async fn start(folder: &Path) -> Self {
         std::fs::create_dir_all(folder.join("run")).expect("a folder can be made");
-        let bus = Bus::start(folder).await;
+        let bus = PrivateBus::start(folder).await;
         let builder = connection::Builder::address(bus.address()).expect("a bus has an address");
         let connection = builder.build().await.expect("the bus answers");
         connection.request_name("org.freedesktop.login1").await.expect("the name is free");

@@ -1,6 +1,6 @@
 //! The repertoire: the same server and the same editor built with each SDK, see `peers/repertoire`.
 //!
-//! [`Server`] starts a server, [`look`] runs an editor against it and returns what the editor saw.
+//! [`RepertoireServer`] starts a server, [`look`] runs an editor against it and returns what the editor saw.
 //! [`rust`] is the editor built with rmcp; the others are programs in `peers/repertoire`.
 //!
 //! Depends on [`scene`](crate::scene), [`gateway`](crate::gateway), [`oracle`](crate::oracle) and
@@ -35,14 +35,14 @@ pub enum Sdk {
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub enum EditorRoute {
     Http,
     Shim,
 }
 
 /// What the editor saw.
 #[derive(Debug, PartialEq, Deserialize)]
-pub struct Seen {
+pub struct RepertoireReport {
     pub tools: Vec<String>,
     pub prompts: Vec<String>,
     pub resources: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Seen {
     pub cancelled: bool,
 }
 
-impl Seen {
+impl RepertoireReport {
     /// What every editor must see of every server.
     pub fn wanted(nonce: &str) -> Self {
         let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -86,13 +86,13 @@ impl Seen {
 }
 
 /// A server with the repertoire, at an address.
-pub struct Server {
+pub struct RepertoireServer {
     pub ledger: Ledger,
     url: String,
     _process: Process,
 }
 
-impl Server {
+impl RepertoireServer {
     pub fn start(scene: &Scene, sdk: Sdk) -> Self {
         let ledger = Ledger::at(scene.path("repertoire.ledger"));
         let port = free_port();
@@ -119,7 +119,12 @@ impl Server {
 }
 
 /// Runs the repertoire against the gateway's server `peer`.
-pub async fn look(sdk: Sdk, route: Route, gateway: &Gateway, nonce: &str) -> Seen {
+pub async fn look(
+    sdk: Sdk,
+    route: EditorRoute,
+    gateway: &Gateway,
+    nonce: &str,
+) -> RepertoireReport {
     let url = format!("{}/mcp/peer", gateway.origin);
     let generation = match sdk {
         Sdk::FirstTypeScript => "1",
@@ -135,8 +140,8 @@ pub async fn look(sdk: Sdk, route: Route, gateway: &Gateway, nonce: &str) -> See
         command.env("PYTHONWARNINGS", "ignore").arg(folder().join("repertoire").join(script));
         command.args(Some(generation).filter(|generation| !generation.is_empty())).arg(nonce);
         match route {
-            Route::Http => command.args(["http", &url, &gateway.token()]),
-            Route::Shim => {
+            EditorRoute::Http => command.args(["http", &url, &gateway.token()]),
+            EditorRoute::Shim => {
                 command.arg("stdio").arg(built("evermoor")).args(["connect", "peer", "--home"]);
                 command.arg(&gateway.home)
             }

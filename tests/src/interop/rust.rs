@@ -1,6 +1,6 @@
 //! The editor of the repertoire, built with rmcp.
 
-#![expect(deprecated, reason = "servers of older revisions ask for these")]
+#![expect(deprecated, reason = "servers of older versions ask for these")]
 
 use std::process::Stdio;
 
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{Route, Seen};
+use super::{EditorRoute, RepertoireReport};
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 use crate::scene::programs::evermoor;
@@ -81,7 +81,12 @@ impl ClientHandler for Editor {
     }
 }
 
-pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str) -> Seen {
+pub(super) async fn look(
+    route: EditorRoute,
+    gateway: &Gateway,
+    url: &str,
+    nonce: &str,
+) -> RepertoireReport {
     let (progress, stepped) = mpsc::unbounded_channel();
     let (logged, log_messages) = mpsc::unbounded_channel();
     let editor = Editor { progress, logged };
@@ -91,14 +96,14 @@ pub(super) async fn look(route: Route, gateway: &Gateway, url: &str, nonce: &str
     };
     let looking = async {
         match route {
-            Route::Http => {
+            EditorRoute::Http => {
                 let config = StreamableHttpClientTransportConfig::with_uri(url);
                 let config = config.auth_header(gateway.token());
                 let transport = StreamableHttpClientTransport::with_client(http(), config);
                 let client = editor.serve_with_lifecycle(transport, mode).await;
                 look_around(client.expect("it is understood"), stepped, log_messages, nonce).await
             }
-            Route::Shim => {
+            EditorRoute::Shim => {
                 let mut command = evermoor(&gateway.home);
                 command.args(["connect", "peer", "--home"]).arg(&gateway.home);
                 command.stdin(Stdio::piped()).stderr(Stdio::null());
@@ -129,7 +134,7 @@ async fn look_around(
     mut stepped: mpsc::UnboundedReceiver<f64>,
     mut log_messages: mpsc::UnboundedReceiver<Value>,
     nonce: &str,
-) -> Seen {
+) -> RepertoireReport {
     let tools = client.list_all_tools().await.expect("tools are listed");
     let mut tools: Vec<_> = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
     tools.sort_unstable();
@@ -179,7 +184,7 @@ async fn look_around(
         step = stepped.recv() => step.is_some(),
     };
     let text = |value: Value| value.as_str().expect("it is text").to_owned();
-    let seen = Seen {
+    let seen = RepertoireReport {
         tools,
         prompts: prompts.into_iter().map(|prompt| prompt.name).collect(),
         resources: resources.into_iter().map(|resource| resource.uri.clone()).collect(),

@@ -8,15 +8,15 @@ use tokio::time::sleep;
 
 use super::random::Dice;
 use crate::fakes::upstream::Upstream;
-use crate::fakes::upstream::script::{Act, Forgotten, Reply};
-use crate::network::proxy::{Fault, Proxy};
+use crate::fakes::upstream::script::{Act, Forgotten, ScriptedReply};
+use crate::network::proxy::{NetworkFault, Proxy};
 
 /// A fault to inject.
 #[derive(Clone, Debug)]
 pub enum InjectedFault {
     /// A network fault, for everything or only for calls.
-    Network(Fault),
-    Calls(Fault),
+    Network(NetworkFault),
+    Calls(NetworkFault),
     /// The process is killed and started again, at once or after every hold has ended.
     Kill,
     StayAway,
@@ -31,18 +31,18 @@ impl InjectedFault {
     /// Every fault. A kill is in it more than once, because nothing else happens to users as often.
     pub fn all() -> Vec<Self> {
         let network = [
-            Fault::Refuse,
-            Fault::ResetAtAccept,
-            Fault::Blackhole,
-            Fault::HalfOpen,
-            Fault::Latency(Duration::from_millis(50)),
+            NetworkFault::Refuse,
+            NetworkFault::ResetAtAccept,
+            NetworkFault::Blackhole,
+            NetworkFault::HalfOpen,
+            NetworkFault::Latency(Duration::from_millis(50)),
         ];
         let calls = [
-            Fault::ResetUnforwarded,
-            Fault::ResetAfterRequest,
-            Fault::FinMidHeaders,
-            Fault::FinMidBody,
-            Fault::Drip(400),
+            NetworkFault::ResetUnforwarded,
+            NetworkFault::ResetAfterRequest,
+            NetworkFault::FinMidHeaders,
+            NetworkFault::FinMidBody,
+            NetworkFault::Drip(400),
         ];
         let server = [
             Act::refuse(500),
@@ -50,10 +50,10 @@ impl InjectedFault {
             Act::refuse(503),
             Act::refuse_until(429, "1"),
             Act::Wait { millis: 200 },
-            Act::Reply(Reply::Malformed),
-            Act::Reply(Reply::CutStream),
-            Act::Reply(Reply::WrongId),
-            Act::Reply(Reply::Twice),
+            Act::Reply(ScriptedReply::Malformed),
+            Act::Reply(ScriptedReply::CutStream),
+            Act::Reply(ScriptedReply::WrongId),
+            Act::Reply(ScriptedReply::Twice),
         ];
         let forgotten = [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone];
         let mut all = vec![Self::Kill, Self::Kill, Self::Kill, Self::StayAway, Self::Freeze];
@@ -82,7 +82,7 @@ impl InjectedFault {
                 upstream.start_again().await;
             }
             Self::StayAway => {
-                network.set(Fault::Refuse).await;
+                network.set(NetworkFault::Refuse).await;
                 sleep(too_long).await;
             }
             Self::Freeze => {

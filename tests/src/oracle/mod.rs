@@ -20,19 +20,19 @@ pub mod random;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::editor::answer::{Answer, Verdict};
+use crate::editor::answer::{CallAnswer, Verdict};
 
 /// A call and its answer.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RecordedCall {
     pub nonce: String,
-    pub answer: Answer,
+    pub answer: CallAnswer,
     pub took: Duration,
 }
 
 /// How many calls ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct OutcomeCounts {
     pub calls: usize,
     pub done: usize,
     pub not_sent: usize,
@@ -44,7 +44,7 @@ pub struct Tally {
 }
 
 /// Why an answer is wrong, if it is.
-pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
+pub fn contradiction(nonce: &str, answer: &CallAnswer, executions: usize) -> Option<String> {
     let details = &answer.details;
     let matches_details = |sent: bool, executed: &str, again: bool| {
         details["sent"] == sent
@@ -63,8 +63,11 @@ pub fn contradiction(nonce: &str, answer: &Answer, executions: usize) -> Option<
 }
 
 /// Checks a whole history against a ledger and reports every wrong answer.
-pub fn check(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
-    let mut tally = Tally { calls: history.len(), ..Tally::default() };
+pub fn check(
+    history: &[RecordedCall],
+    ledger: &HashMap<String, usize>,
+) -> Result<OutcomeCounts, Vec<String>> {
+    let mut tally = OutcomeCounts { calls: history.len(), ..OutcomeCounts::default() };
     let mut contradictions = Vec::new();
     for call in history {
         let executions = ledger.get(&call.nonce).copied().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! A server that wants a sign-in: `oidc-provider` as its authorization server, and an MCP server on the
-//! TypeScript SDK. The person is played without a browser: whoever opens a page follows where it leads.
+//! TypeScript SDK. The user is played without a browser: opening a page means following where it leads.
 
 use std::collections::BTreeMap;
 
@@ -82,9 +82,9 @@ impl Protected {
     }
 }
 
-/// A page that a person sees at the end.
+/// A page that a user sees at the end.
 #[derive(Debug)]
-pub struct Page {
+pub struct ConsentPage {
     /// Its address.
     pub url: String,
     pub status: http::StatusCode,
@@ -100,7 +100,7 @@ pub async fn begin(gateway: &Gateway, upstream: &str) -> String {
 
 /// Opens a page and follows where it leads, up to the address that satisfies `stop`, which is not
 /// opened.
-pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, Page> {
+pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, ConsentPage> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     let client = client.tls_certs_only([]).build().expect("a client can be made");
@@ -125,18 +125,18 @@ pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, Pa
             None => {
                 let status = answer.status();
                 let text = answer.text().await.expect("the page is complete");
-                return Err(Page { url, status, text });
+                return Err(ConsentPage { url, status, text });
             }
         }
     }
 }
 
 /// Opens the page of a sign-in and follows where it leads. Returns the last page.
-pub async fn visit(url: &str) -> Page {
+pub async fn visit(url: &str) -> ConsentPage {
     follow(url, |_| false).await.expect_err("nothing stops it")
 }
 
 /// Signs in to an upstream. Returns the last page.
-pub async fn sign_in(gateway: &Gateway, upstream: &str) -> Page {
+pub async fn sign_in(gateway: &Gateway, upstream: &str) -> ConsentPage {
     visit(&begin(gateway, upstream).await).await
 }

@@ -1,6 +1,6 @@
 //! A third-party stdio server that the gateway starts.
 
-use super::{CallRecorder, CommandLine, Maker, Over};
+use super::{Maker, Over, PeerCommand, PeerRecorder};
 use crate::Scene;
 use crate::fakes::program::until_gone;
 use crate::gateway::Gateway;
@@ -9,8 +9,8 @@ use crate::scene::wait::until;
 
 /// A server that the gateway starts.
 pub struct Child {
-    pub recorder: CallRecorder,
-    command: CommandLine,
+    pub recorder: PeerRecorder,
+    command: PeerCommand,
 }
 
 impl Child {

@@ -12,13 +12,13 @@ use crate::scene::programs::{built, command};
 /// What a client saw: the tools, the answers of `notes__record` and `notes__steps`, and the
 /// progress of the latter.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-pub struct Seen {
+pub struct ClientReport {
     pub tools: Vec<String>,
     pub said: Vec<String>,
     pub progress: Vec<u32>,
 }
 
-impl Seen {
+impl ClientReport {
     /// What every client must see.
     pub fn wanted() -> Self {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -40,19 +40,19 @@ pub enum TypeScript {
 }
 
 /// The TypeScript SDK over Streamable HTTP, with the editor's token.
-pub async fn typescript_over_http(sdk: TypeScript, gateway: &Gateway) -> Seen {
+pub async fn typescript_over_http(sdk: TypeScript, gateway: &Gateway) -> ClientReport {
     typescript(sdk, &["http", &format!("{}/mcp", gateway.origin), &gateway.token()]).await
 }
 
 /// The TypeScript SDK over `evermoor connect`.
-pub async fn typescript_over_stdio(sdk: TypeScript, gateway: &Gateway) -> Seen {
+pub async fn typescript_over_stdio(sdk: TypeScript, gateway: &Gateway) -> ClientReport {
     let program = built("evermoor");
     let home = gateway.home.to_str().expect("a scene's folder has a plain name");
     let program = program.to_str().expect("the build folder has a plain name");
     typescript(sdk, &["stdio", program, "connect", "--home", home]).await
 }
 
-async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
+async fn typescript(sdk: TypeScript, arguments: &[&str]) -> ClientReport {
     let generation = match sdk {
         TypeScript::First => "1",
         TypeScript::Second => "2",

@@ -63,13 +63,13 @@ pub enum Over {
 }
 
 /// A server's command line.
-pub struct CommandLine {
+pub struct PeerCommand {
     pub program: PathBuf,
     pub args: Vec<String>,
 }
 
 /// Calls a tool whose executions are recorded in a ledger.
-pub struct CallRecorder {
+pub struct PeerRecorder {
     ledger: Ledger,
     fetch_recorder: Option<FetchRecorder>,
 }
@@ -97,7 +97,7 @@ pub(crate) fn python() -> PathBuf {
 impl Maker {
     /// How to start it. Its executions are recorded in `ledger`, by the server or by the fetch
     /// recorder.
-    pub(crate) fn command_line(self, over: Over, ledger: &Ledger, port: u16) -> CommandLine {
+    pub(crate) fn command_line(self, over: Over, ledger: &Ledger, port: u16) -> PeerCommand {
         let text = |path: PathBuf| path.to_str().expect("a path is text").to_owned();
         let ledger = text(ledger.path().to_owned());
         let port = port.to_string();
@@ -110,7 +110,7 @@ impl Maker {
                     Over::Events => "sse",
                 };
                 let args = vec![text(folder().join(script)), mode.into()];
-                CommandLine { program: node(), args }
+                PeerCommand { program: node(), args }
             }
             Self::Python => {
                 let mode = match over {
@@ -119,7 +119,7 @@ impl Maker {
                     Over::Events => "sse",
                 };
                 let args = vec![text(folder().join("server.py")), ledger, mode.into(), port];
-                CommandLine { program: python(), args }
+                PeerCommand { program: python(), args }
             }
             Self::Rmcp | Self::RmcpWithSessions => {
                 let mode = match over {
@@ -129,7 +129,7 @@ impl Maker {
                 };
                 let newest = if self == Self::Rmcp { "2026-07-28" } else { "2025-11-25" };
                 let args = vec![ledger, mode.into(), port, newest.into()];
-                CommandLine { program: built("rmcp-server"), args }
+                PeerCommand { program: built("rmcp-server"), args }
             }
         }
     }
@@ -143,17 +143,17 @@ impl Maker {
         }
     }
 
-    async fn recorder(self, ledger: PathBuf) -> CallRecorder {
+    async fn recorder(self, ledger: PathBuf) -> PeerRecorder {
         let ledger = Ledger::at(ledger);
         let fetch_recorder = match self {
             Self::Everything => Some(FetchRecorder::start(ledger.clone()).await),
             Self::Python | Self::Rmcp | Self::RmcpWithSessions => None,
         };
-        CallRecorder { ledger, fetch_recorder }
+        PeerRecorder { ledger, fetch_recorder }
     }
 }
 
-impl CallRecorder {
+impl PeerRecorder {
     /// Calls a tool that records `nonce` in the ledger, and returns its result.
     pub async fn run(&self, editor: &mut Editor, nonce: &str) -> Value {
         let result = match &self.fetch_recorder {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::{CallRecorder, CommandLine, Maker, Over};
+use super::{Maker, Over, PeerCommand, PeerRecorder};
 use crate::gateway::http;
 use crate::scene::entry;
 use crate::scene::programs::Process;
@@ -17,9 +17,9 @@ use crate::{PATIENCE, Scene};
 /// A server at an address, running or dead.
 pub struct Remote {
     /// Shared, so that the server can be called while it is being restarted.
-    pub recorder: Arc<CallRecorder>,
+    pub recorder: Arc<PeerRecorder>,
     pub url: String,
-    command: CommandLine,
+    command: PeerCommand,
     port: u16,
     process: Process,
 }
@@ -70,7 +70,7 @@ impl Remote {
     }
 }
 
-fn launch(command: &CommandLine, port: u16) -> Process {
+fn launch(command: &PeerCommand, port: u16) -> Process {
     Process::start(&command.program, |started| {
         started.args(&command.args).env("PORT", port.to_string());
     })

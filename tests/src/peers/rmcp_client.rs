@@ -12,19 +12,19 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
-use crate::peers::client_reports::Seen;
+use crate::peers::client_reports::ClientReport;
 use crate::scene::programs::evermoor;
 
 /// How it connects.
 #[derive(Clone, Copy, Debug)]
-pub enum Handshake {
+pub enum ClientHandshake {
     /// With `initialize`.
     Initialize,
     /// By asking whether the server supports the newest protocol version.
     Ask,
 }
 
-impl Handshake {
+impl ClientHandshake {
     fn mode(self) -> ClientLifecycleMode {
         match self {
             Self::Initialize => ClientLifecycleMode::Initialize,
@@ -37,7 +37,7 @@ impl Handshake {
 }
 
 /// rmcp over Streamable HTTP, with the editor's token.
-pub async fn rust_over_http(handshake: Handshake, gateway: &Gateway) -> Seen {
+pub async fn rust_over_http(handshake: ClientHandshake, gateway: &Gateway) -> ClientReport {
     let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", gateway.origin))
         .auth_header(gateway.token());
     let transport = StreamableHttpClientTransport::with_client(http(), config);
@@ -48,7 +48,7 @@ pub async fn rust_over_http(handshake: Handshake, gateway: &Gateway) -> Seen {
 }
 
 /// rmcp over `evermoor connect`.
-pub async fn rust_over_stdio(handshake: Handshake, gateway: &Gateway) -> Seen {
+pub async fn rust_over_stdio(handshake: ClientHandshake, gateway: &Gateway) -> ClientReport {
     let mut command = evermoor(&gateway.home);
     command.arg("connect").arg("--home").arg(&gateway.home);
     command.stdin(Stdio::piped()).stderr(Stdio::null());
@@ -86,7 +86,7 @@ async fn look(
     client: RunningService<RoleClient, Listener>,
     mut steps: mpsc::UnboundedReceiver<f64>,
     nonce: &str,
-) -> Seen {
+) -> ClientReport {
     let call = async |tool: &'static str, nonce: &str| {
         let arguments = serde_json::Map::from_iter([("nonce".to_owned(), nonce.into())]);
         let call = CallToolRequestParams::new(tool).with_arguments(arguments);
@@ -110,7 +110,7 @@ async fn look(
         let recorded = call("notes__record", "third party").await;
         let (stepped, progress) = tokio::join!(call("notes__steps", nonce), three);
         let tools = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
-        Seen { tools, said: vec![recorded, stepped], progress }
+        ClientReport { tools, said: vec![recorded, stepped], progress }
     };
     let seen = timeout(PATIENCE, looking).await.expect("it is served in time");
     client.cancel().await.expect("it ends");

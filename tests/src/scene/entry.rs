@@ -1,4 +1,4 @@
-//! Upstream entries for `config.toml`, as a person writes them.
+//! Upstream entries for `config.toml`, as a user writes them.
 
 use std::path::Path;
 

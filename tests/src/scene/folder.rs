@@ -13,9 +13,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// A temporary folder. It owns every process whose command line or environment names it.
 #[derive(Debug)]
-pub struct Folder(Option<TempDir>);
+pub struct ScratchFolder(Option<TempDir>);
 
-impl Folder {
+impl ScratchFolder {
     pub fn new(prefix: &str) -> Self {
         let folder = tempfile::Builder::new().prefix(prefix).tempdir();
         Self(Some(folder.expect("a folder can be made")))
@@ -28,7 +28,7 @@ impl Folder {
 
 /// A gateway outlives the command, editor or tray that started it, and a tray restarts its gateway.
 /// So the processes are killed repeatedly until none is left.
-impl Drop for Folder {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let began = Instant::now();
         let mut left = processes(self.path());
@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-impl Folder {
+impl ScratchFolder {
     /// Removes the folder. Windows refuses this for a moment after a process that used it has ended.
     fn remove(&mut self) -> std::io::Result<()> {
         let began = Instant::now();
@@ -106,7 +106,7 @@ mod tests {
     /// Here a parent has left its child behind, and only the child's environment names the folder.
     #[tokio::test]
     async fn processes_in_a_folder_are_killed_with_it() {
-        let folder = Folder::new("evermoor-folder");
+        let folder = ScratchFolder::new("evermoor-folder");
         let note = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", note.display());
         let mut parent = command("sh");

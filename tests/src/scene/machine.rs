@@ -1,4 +1,4 @@
-//! A person's machine: a home folder with editors in it, and that person's `evermoor`.
+//! A user's machine: a home folder with editors in it, and that user's `evermoor`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Machine {
         std::fs::copy(program, copy).expect("a file can be copied");
     }
 
-    /// Every file of the person and the project.
+    /// Every file of the user and the project.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         walk(&self.home, &mut found);
@@ -60,7 +60,7 @@ impl Machine {
         found
     }
 
-    /// A program, run as this person.
+    /// A program, run as this user.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = command(program);
         let system: &[&str] = match cfg!(windows) {
@@ -79,7 +79,7 @@ impl Machine {
         command
     }
 
-    /// `evermoor` with arguments, run as this person.
+    /// `evermoor` with arguments, run as this user.
     pub fn typed(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&built("evermoor"));
         command.env("EVERMOOR_HOME", &self.evermoor).args(arguments);

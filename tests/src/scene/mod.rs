@@ -1,6 +1,6 @@
 //! A scene: a temporary folder for one test, and everything the test starts in it.
 //!
-//! - [`programs`]: the binaries under test, as processes without the environment of the person who
+//! - [`programs`]: the binaries under test, as processes without the environment of the user who
 //!   runs the tests
 //! - [`folder`]: the temporary folder, which kills its processes on drop
 //! - [`entry`]: upstream entries for `config.toml`
@@ -28,17 +28,17 @@ use crate::gateway::Gateway;
 #[cfg(unix)]
 use crate::scene::programs::{built, evermoor};
 use crate::scene::wait::until;
-use folder::Folder;
+use folder::ScratchFolder;
 
 /// The folder of one test. Dropping it removes it and kills what runs in it.
 pub struct Scene {
-    folder: Folder,
+    folder: ScratchFolder,
 }
 
 impl Scene {
     #[expect(clippy::new_without_default, reason = "a scene is made on purpose, never by default")]
     pub fn new() -> Self {
-        Self { folder: Folder::new("evermoor-scene") }
+        Self { folder: ScratchFolder::new("evermoor-scene") }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -1,6 +1,6 @@
 //! The binaries under test, and processes that end with the test.
 //!
-//! None of them sees the home, the desktop, the keychain or the Evermoor of the person who runs the
+//! None of them sees the home, the desktop, the keychain or the Evermoor of the user who runs the
 //! tests.
 
 use std::ffi::OsStr;
@@ -43,7 +43,7 @@ const NO_HOME: &str = "/dev/null";
 /// Without an address, a program looks for the session bus itself. Nothing answers at this one.
 const NO_BUS: &str = "unix:path=/dev/null";
 
-/// A command without the environment of the person who runs the tests.
+/// A command without the environment of the user who runs the tests.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = evermoor_platform::process::spawn::command(program);
     isolate(&mut command);
@@ -60,7 +60,7 @@ pub(crate) fn isolate(command: &mut Command) {
     command.envs(std::env::vars_os().filter(|(name, _)| kept(name)));
 }
 
-/// The variables that name the home folder of a person.
+/// The variables that name the home folder of a user.
 pub fn home_variables(person: &Path) -> Vec<(&'static str, PathBuf)> {
     match cfg!(windows) {
         true => vec![
@@ -72,7 +72,7 @@ pub fn home_variables(person: &Path) -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// `evermoor`, run as the person whose Evermoor is in `home`.
+/// `evermoor`, run as the user whose Evermoor is in `home`.
 pub fn evermoor(home: &Path) -> Command {
     let mut command = command(built("evermoor"));
     command.env("EVERMOOR_HOME", home).envs(home_variables(&person(home))).kill_on_drop(true);
@@ -80,7 +80,7 @@ pub fn evermoor(home: &Path) -> Command {
     command
 }
 
-/// The home folder of the person whose Evermoor is in `home`.
+/// The home folder of the user whose Evermoor is in `home`.
 pub fn person(home: &Path) -> PathBuf {
     home.with_file_name("person")
 }
@@ -96,7 +96,7 @@ impl Process {
         Self::spawn(command(program), prepare)
     }
 
-    /// Starts `evermoor` as the person whose Evermoor is in `home`.
+    /// Starts `evermoor` as the user whose Evermoor is in `home`.
     pub fn evermoor(home: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
         Self::spawn(evermoor(home), prepare)
     }

@@ -421,7 +421,7 @@ editor: string,
  */
 client: string | null, clientVersion: string | null, 
 /**
- * The MCP revision in use.
+ * The MCP version in use.
  */
 revision: string, transport: ClientTransport, 
 /**

@@ -1,10 +1,12 @@
 //! The command line: commands, options and their help texts. The types of single commands are in
 //! [`actions`]; `setup` defines its own. [`manual`] writes completions and the manual page;
-//! `document_tests` checks README.md and docs/ against the command line.
+//! `document_tests` checks README.md and docs/ against the command line; `help_tests` has a snapshot of the help.
 
 mod actions;
 #[cfg(test)]
 mod document_tests;
+#[cfg(test)]
+mod help_tests;
 pub(crate) mod manual;
 
 use std::path::PathBuf;
@@ -93,7 +95,7 @@ pub(crate) enum Command {
     },
     /// Start the gateway in the background.
     Start,
-    /// Stop the gateway. Running calls have ten seconds to finish.
+    /// Stop the gateway. Running calls have four seconds to finish.
     Stop,
     /// Restart an application step by step, or reconnect to any other server.
     #[command(group = clap::ArgGroup::new("what").required(true).args(["upstream", "all", "gateway"]))]

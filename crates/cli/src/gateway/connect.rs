@@ -7,6 +7,7 @@
 //! Stdout carries the protocol, so nothing here may print to it.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use evermoor_client::shim;
 use evermoor_client::shim::arguments::ShimArguments;
@@ -22,9 +23,14 @@ pub(crate) fn become_shim() {
     if ShimArguments::read(&args, |name| std::env::var_os(name)).is_some()
         && let Ok(this) = std::env::current_exe()
     {
-        // The error says that there is no such program, which is no mistake.
-        let _ = spawn::become_program(&this.with_file_name("evermoor-shim"), &args);
+        // An error means that there is no such program: the shim then runs in this process.
+        let _ = spawn::become_program(&beside(&this, "evermoor-shim"), &args);
     }
+}
+
+/// Another program in the folder of this one. A link to this one may be elsewhere, and macOS names the link.
+fn beside(this: &Path, name: &str) -> PathBuf {
+    this.canonicalize().unwrap_or_else(|_| this.to_owned()).with_file_name(name)
 }
 
 pub(crate) fn run(instance: &Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {
@@ -54,5 +60,23 @@ async fn bridge(instance: &Instance, path: String, editor: Option<&str>) -> Exit
             Err(error) => Exit::failure(&error),
         },
         () = signals::stop_requested() => Exit::Ok,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shim_is_found_through_a_link_to_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let installed = folder.path().canonicalize().unwrap().join("app");
+        std::fs::create_dir(&installed).unwrap();
+        std::fs::write(installed.join("evermoor"), "").unwrap();
+        let link = folder.path().join("evermoor");
+        std::os::unix::fs::symlink(installed.join("evermoor"), &link).unwrap();
+        assert_eq!(beside(&link, "evermoor-shim"), installed.join("evermoor-shim"));
+        let missing = Path::new("/nowhere/evermoor");
+        assert_eq!(beside(missing, "evermoor-shim"), Path::new("/nowhere/evermoor-shim"));
     }
 }

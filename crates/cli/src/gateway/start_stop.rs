@@ -129,7 +129,7 @@ pub(crate) fn restart(instance: &Instance) -> Exit {
     }
 }
 
-/// Restarts the gateway through the service manager. Running calls have ten seconds to finish.
+/// Restarts the gateway through the service manager. Running calls have four seconds to finish.
 async fn restart_service(
     instance: &Instance,
     before: &ControlClient,

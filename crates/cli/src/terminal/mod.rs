@@ -2,7 +2,7 @@
 //!
 //! [`table`] lays out columns and paragraphs, [`progress`] shows a temporary line, and [`screen`]
 //! redraws a live view. All output of the commands goes through this folder, which leaves out control
-//! characters that somebody else wrote.
+//! characters that others wrote.
 
 #![expect(clippy::disallowed_methods, reason = "this is the place that prints")]
 

@@ -1,4 +1,4 @@
-//! Columns and paragraphs that fit the terminal. What somebody else wrote stays in its cell or its
+//! Columns and paragraphs that fit the terminal. What others wrote stays in its cell or its
 //! paragraph.
 
 use evermoor_core::security::foreign_text::line;

@@ -180,7 +180,7 @@ impl GatewayLink {
 }
 
 fn no_socket() -> Failure {
-    let what = "The gateway that runs has no private socket.";
+    let what = "The running gateway has no private socket.";
     Failure::new(Code::Timeout, what, "Run `evermoor restart --gateway`.")
 }
 

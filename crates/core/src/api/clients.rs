@@ -15,7 +15,7 @@ pub struct ConnectedClient {
     /// The client's name for itself, if it sent one.
     pub client: Option<String>,
     pub client_version: Option<String>,
-    /// The MCP revision in use.
+    /// The MCP version in use.
     pub revision: String,
     pub transport: ClientTransport,
     /// The upstream whose endpoint it uses; `None` for the merged endpoint.
@@ -32,7 +32,7 @@ pub struct ConnectedClient {
 pub enum ClientTransport {
     /// Streamable HTTP.
     Http,
-    /// HTTP+SSE of revision 2024-11-05.
+    /// HTTP+SSE of MCP 2024-11-05.
     Sse,
     /// stdio, through `evermoor connect`.
     Stdio,

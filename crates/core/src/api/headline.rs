@@ -1,6 +1,6 @@
 //! The overall state and the sentence about it, for the tray, the dashboard and `evermoor status`.
 //!
-//! While no gateway answers, the dashboard has its own sentence in `ui/src/lib/view/overview.ts`.
+//! While no gateway answers, the dashboard has its own sentence in `ui/src/lib/view/headline.ts`.
 
 use super::{OverallState, UpstreamState, UpstreamStatus};
 

@@ -147,7 +147,7 @@ pub struct UpstreamStatus {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum UpstreamKind {
-    /// A server at an address that somebody else runs.
+    /// A server at an address, run by others.
     Address,
     /// A program that the gateway starts.
     Program,

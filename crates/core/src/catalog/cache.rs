@@ -78,7 +78,7 @@ impl LastKnownUpstream {
         Self { concurrent, ..self }
     }
 
-    /// The MCP revision it uses.
+    /// The MCP version it uses.
     pub fn protocol_version(&self) -> ProtocolVersion {
         match self.transport {
             Some(Transport::Stateless) => ProtocolVersion::Stateless,

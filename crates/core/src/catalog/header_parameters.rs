@@ -17,12 +17,12 @@ pub fn fault(tool: &Raw) -> Option<&'static str> {
         return None;
     }
     let schema: Value = tool.member("inputSchema")?.read().ok()?;
-    check(&schema, Place::Root, &mut HashSet::new()).err()
+    check(&schema, SchemaPosition::Root, &mut HashSet::new()).err()
 }
 
 /// Where a schema is within the schema of a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SchemaPosition {
     Root,
     /// Reached through `properties` alone.
     Property,
@@ -30,11 +30,15 @@ enum Place {
     Elsewhere,
 }
 
-fn check(schema: &Value, place: Place, names: &mut HashSet<String>) -> Result<(), &'static str> {
+fn check(
+    schema: &Value,
+    position: SchemaPosition,
+    names: &mut HashSet<String>,
+) -> Result<(), &'static str> {
     match schema {
         Value::Object(members) => {
             if let Some(name) = members.get(MARK) {
-                if place != Place::Property {
+                if position != SchemaPosition::Property {
                     return Err("a mark is not on a property");
                 }
                 let name = name.as_str().filter(|name| is_token(name));
@@ -54,21 +58,23 @@ fn check(schema: &Value, place: Place, names: &mut HashSet<String>) -> Result<()
                     // These contain values, not schemas.
                     ("const" | "enum" | "default" | "examples" | MARK, _) => {}
                     ("properties", Value::Object(properties)) => {
-                        let inner = match place {
-                            Place::Root | Place::Property => Place::Property,
-                            Place::Elsewhere => Place::Elsewhere,
+                        let inner = match position {
+                            SchemaPosition::Root | SchemaPosition::Property => {
+                                SchemaPosition::Property
+                            }
+                            SchemaPosition::Elsewhere => SchemaPosition::Elsewhere,
                         };
                         for property in properties.values() {
                             check(property, inner, names)?;
                         }
                     }
-                    (_, inner) => check(inner, Place::Elsewhere, names)?,
+                    (_, inner) => check(inner, SchemaPosition::Elsewhere, names)?,
                 }
             }
             Ok(())
         }
         Value::Array(schemas) => {
-            schemas.iter().try_for_each(|schema| check(schema, Place::Elsewhere, names))
+            schemas.iter().try_for_each(|schema| check(schema, SchemaPosition::Elsewhere, names))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }

@@ -57,7 +57,7 @@ pub(super) fn limit(
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX / 4);
     if bytes < SMALLEST {
         let smallest = memory_size::format_bytes(SMALLEST as u64);
-        let what = format!("`{written}` is too little to pass on every message.");
+        let what = format!("`{written}` is too small to pass on every message.");
         return Err(wrong(what, format!("Write \"{smallest}\" or more.")));
     }
     Ok(bytes)

@@ -1,5 +1,5 @@
 //! What holds if `config.toml` does not say otherwise. `schema.json` repeats these values; a test compares
-//! the two.
+//! the two. The times between pings, which depend on the transport, are in `policy/silence`.
 
 use std::time::Duration;
 

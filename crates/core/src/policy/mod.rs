@@ -3,7 +3,7 @@
 //! - [`retry`]: which requests may be sent twice; [`backoff`]: how long to wait before the next attempt
 //! - [`crash_loop`]: a program that keeps exiting; [`wake_detector`]: sleep and wake; [`hold_deadline`]: how long a call is
 //!   held, which a sleep does not extend
-//! - [`silence`]: an upstream that sends nothing; [`retry_after`]: the header of a busy server
+//! - [`silence`]: an upstream that sends nothing, and how often it is pinged; [`retry_after`]: the header of a busy server
 //! - [`first_list`]: how long an editor waits for the first list of an upstream
 //! - [`token_refresh`]: when an access token is renewed
 //! - [`pause`]: which upstreams are paused

@@ -1,4 +1,4 @@
-//! Makes text that somebody else wrote safe to show.
+//! Makes text that others wrote safe to show.
 //!
 //! Servers, editors and files choose names, descriptions and error messages. In a terminal, their
 //! control characters move the cursor or set the title; in a log, a line break forges a line; in a

@@ -22,7 +22,7 @@ pub struct SessionKey([u8; 32]);
 /// The content of a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionClaims {
-    /// The negotiated MCP revision.
+    /// The negotiated MCP version.
     pub revision: SessionVersion,
     /// The editor's name in the token file: an id is invalid with another editor's token.
     pub editor: String,
@@ -87,15 +87,15 @@ impl SessionKey {
     }
 
     /// Signs a text for one purpose. The text is not encrypted.
-    pub fn seal(&self, purpose: &str, text: &str) -> String {
+    pub fn sign_text(&self, purpose: &str, text: &str) -> String {
         let text = BASE64.encode(text);
         let signature = BASE64.encode(self.signature(&format!("{purpose}\0{text}")));
         format!("{text}.{signature}")
     }
 
     /// The text, if this key signed it for this purpose.
-    pub fn open(&self, purpose: &str, sealed: &str) -> Option<String> {
-        let (text, signature) = sealed.split_once('.')?;
+    pub fn verify_text(&self, purpose: &str, signed: &str) -> Option<String> {
+        let (text, signature) = signed.split_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
         let own = self.signature(&format!("{purpose}\0{text}"));
         let text = BASE64.decode(text).ok()?;
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn a_text_signed_for_one_purpose_is_invalid_for_another() {
         let key = SessionKey::new([1; 32]);
-        let sealed = key.seal("one", "words");
-        assert_eq!(key.open("one", &sealed).as_deref(), Some("words"));
-        assert_eq!(key.open("two", &sealed), None);
-        assert_eq!(key.verify(&sealed), None);
+        let signed = key.sign_text("one", "words");
+        assert_eq!(key.verify_text("one", &signed).as_deref(), Some("words"));
+        assert_eq!(key.verify_text("two", &signed), None);
+        assert_eq!(key.verify(&signed), None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ const AWAY_INTERVAL: Duration = Duration::from_millis(800);
 const PROCESS_SCAN_INTERVAL: Duration = Duration::from_secs(4);
 const NOT_INSTALLED_INTERVAL: Duration = Duration::from_secs(5);
 const SERVING_INTERVAL: Duration = Duration::from_millis(samples::SAMPLE_INTERVAL);
-/// The interval while somebody has the application's page open.
+/// The interval while the application's page is open.
 const VIEWED_INTERVAL: Duration = Duration::from_secs(2);
 /// An application that exited cleanly may restart by itself, for example after an update.
 const SELF_RESTART: Duration = Duration::from_secs(2);

@@ -79,7 +79,8 @@ pub(crate) async fn charge(
 
 /// The response to a request for which there is no room.
 pub(crate) fn no_room(full: &NoRoom) -> HttpResponse {
-    let why = format!("Not read: {full}. Read the answers, then send it again.");
+    let why =
+        format!("The request was not read: {full}. Read the pending answers, then send it again.");
     refuse(StatusCode::SERVICE_UNAVAILABLE, &why)
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn no_room(full: &NoRoom) -> HttpResponse {
 pub(crate) fn too_many() -> HttpResponse {
     refuse(
         StatusCode::SERVICE_UNAVAILABLE,
-        "Not read: too many requests are open. Wait for answers.",
+        "The request was not read: too many requests are open. Wait for an answer, then send it again.",
     )
 }
 

@@ -1,4 +1,5 @@
-//! `/oauth/callback`: where the browser comes back to after a sign-in to a server.
+//! `/oauth/callback`: where the browser comes back to after a sign-in to a server, and the page
+//! that it shows then.
 //!
 //! The browser has no token of Evermoor. The state in the address names the sign-in, works once and
 //! cannot be guessed. Only a browser that shows the page to a user may open it: a script, a frame or

@@ -9,7 +9,7 @@
 //! A connection ends like one over HTTP: requests whose client is gone are dropped, and calls of a
 //! session continue without it. When this gateway stops, another one takes over, or the token is
 //! revoked, the connection takes no more requests, tells the shim which was the last one, and closes
-//! when all of them are answered. The shim connects again, to whoever listens then.
+//! when all of them are answered. The shim connects again, to the gateway that listens then.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

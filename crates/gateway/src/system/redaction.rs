@@ -41,7 +41,7 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
 /// How much of a text is searched for secrets, for each character that is shown of it.
 pub(crate) const SEARCHED: usize = 10;
 
-/// At most `length` characters of what somebody else wrote, in one line and without any secret.
+/// At most `length` characters of what others wrote, in one line and without any secret.
 pub fn excerpt(text: &[u8], length: usize) -> String {
     let searched = &text[..text.len().min(length.saturating_mul(SEARCHED))];
     let whole = searched.len() == text.len();

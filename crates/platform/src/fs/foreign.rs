@@ -1,4 +1,4 @@
-//! Reads a file whose path somebody else names: the configuration, a secret, an editor's file.
+//! Reads a file whose path others name: the configuration, a secret, an editor's file.
 //!
 //! Only a regular file of limited size is read. A device or a pipe could deliver bytes forever or
 //! none at all. A file on a network mount that hangs blocks its reader in the kernel, so the reading

@@ -1,7 +1,7 @@
 //! Files.
 //!
 //! - [`private`]: files that only their owner may read, written atomically
-//! - [`foreign`]: reads a file whose path somebody else names
+//! - [`foreign`]: reads a file whose path others name
 //! - [`replace`](mod@replace): replaces a file of another program
 //! - [`lock`]: the lock that allows one gateway at a time
 //! - [`disk`]: free space

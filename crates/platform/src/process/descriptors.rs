@@ -4,7 +4,7 @@
 //! On Unix, a program gets only what is passed to it, because Rust opens everything else with
 //! close-on-exec. On Windows it gets every handle marked as inheritable. These are the standard handles
 //! that this process inherited itself, and the connections it accepted. A program that outlives this
-//! process would keep them open, and whoever reads the other end would wait for it to exit.
+//! process would keep them open, and the reader of the other end would wait for it to exit.
 
 /// The actual maximum on macOS, even if the system reports a higher one.
 #[cfg(any(target_os = "macos", test))]

@@ -1,4 +1,4 @@
-//! Entries that somebody changed, new tokens, and files that changed since setup.
+//! Entries that were changed, new tokens, and files that changed since setup.
 
 use evermoor_core::api::SetupState;
 

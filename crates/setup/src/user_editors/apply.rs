@@ -73,7 +73,7 @@ impl UserEditors {
         self.journal.put(record).map_err(SetupError::Journal)
     }
 
-    /// Restores an editor's file. If somebody changed the file since, only Evermoor's entries are
+    /// Restores an editor's file. If the file changed since, only Evermoor's entries are
     /// removed.
     pub fn undo(&self, client: &EditorSpec, scope: SetupScope) -> Result<SetupChange, SetupError> {
         let no_file = || SetupError::NoFile { title: client.title.clone() };

@@ -50,7 +50,7 @@ impl UserEditors {
         let there =
             |gateway_entry: &GatewayEntry| open.servers.entry(&open.tree, &gateway_entry.name);
         if !gateway_entries.iter().any(|gateway_entry| there(gateway_entry).is_some()) {
-            // Evermoor wrote an entry and somebody removed it.
+            // Evermoor wrote an entry and it was removed since.
             return if known { SetupState::Changed } else { self.without_entry(client) };
         }
         let is_good = |gateway_entry: &GatewayEntry| {

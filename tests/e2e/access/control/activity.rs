@@ -3,7 +3,7 @@
 use evermoor_core::api::{CallOutcome, Latency, RecentCall, RecentCalls};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::wire::{Events, Wire};
+use evermoor_tests::editor::wire::{Wire, WireEvents};
 use evermoor_tests::gateway::{Gateway, http};
 use http::Method;
 use serde_json::{Value, json};
@@ -14,16 +14,16 @@ async fn calls(gateway: &Gateway, query: &str) -> Vec<RecentCall> {
     serde_json::from_value::<RecentCalls>(found).unwrap().calls
 }
 
-async fn followed(gateway: &Gateway) -> Events {
+async fn followed(gateway: &Gateway) -> WireEvents {
     let request = http().get(format!("{}/api/events?calls=1", gateway.origin));
     let events = request.bearer_auth(&gateway.control_token).send().await.unwrap();
-    let mut events = Events::of(events);
+    let mut events = WireEvents::of(events);
     assert!(events.next().await.unwrap().1["upstreams"].is_array(), "the state comes first");
     events
 }
 
 /// The next call on the live stream.
-async fn next_call(events: &mut Events) -> RecentCall {
+async fn next_call(events: &mut WireEvents) -> RecentCall {
     loop {
         let (_, event) = events.next().await.unwrap();
         if event["outcome"].is_string() {

@@ -2,7 +2,7 @@
 //!
 //! - [`access`]: who may use the API
 //! - [`activity`], [`attached`], [`upstreams`]: what the dashboard shows
-//! - [`settings`], [`welcome`]: what a person changes
+//! - [`settings`], [`welcome`]: what a user changes
 
 mod access;
 mod activity;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evermoor_core::failure::outcome::META_KEY;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::wire::{Events, Wire};
+use evermoor_tests::editor::wire::{Wire, WireEvents};
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::{PATIENCE, Scene};
@@ -39,20 +39,20 @@ async fn tools(editor: &mut Editor) -> Vec<String> {
 const ITS_OWN: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
 
 /// The notification stream of an editor of PiecesOS.
-async fn notifications(gateway: &Gateway) -> Events {
+async fn notifications(gateway: &Gateway) -> WireEvents {
     let wire = Wire::to(gateway, "/mcp/pieces").initialized("2025-11-25", json!({})).await;
     wire.listen(None).await
 }
 
 /// Waits for a notification that the tools changed.
-async fn until_told(notifications: &mut Events) {
+async fn until_told(notifications: &mut WireEvents) {
     let (_, notification) = notifications.next().await.expect("the stream goes on");
     assert_eq!(notification["method"], "notifications/tools/list_changed");
 }
 
 /// Has PiecesOS announce its tools until the editor is notified, because the gateway may miss
 /// announcements while it reconnects.
-async fn announce_until_told(pieces: &Pieces, notifications: &mut Events) {
+async fn announce_until_told(pieces: &Pieces, notifications: &mut WireEvents) {
     let announcing = async {
         loop {
             pieces.tell(Fault::AnnounceTools).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::text;
 
-/// A person with servers in their own files, in project files, and in the current project.
+/// A user with servers in their own files, in project files, and in the current project.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
     let (here, other) = (machine.project.display().to_string(), other(scene));
@@ -35,7 +35,7 @@ fn machine(scene: &Scene) -> Machine {
     machine
 }
 
-/// Another project of the person.
+/// Another project of the user.
 fn other(scene: &Scene) -> String {
     scene.path("other").display().to_string()
 }

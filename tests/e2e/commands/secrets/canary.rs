@@ -76,7 +76,7 @@ fn traces() -> Vec<String> {
     traces
 }
 
-/// Everything that anybody could read, with its source.
+/// Everything that others could read, with its source.
 #[derive(Default)]
 struct Collected(Vec<(String, Vec<u8>)>);
 
@@ -287,7 +287,7 @@ async fn no_trace_of_a_sign_in_is_found_anywhere_but_in_its_store() {
     collected.assert_no_trace(&traces_of(&secrets));
 }
 
-/// Stops the gateway as a person would, so that everything is written to disk.
+/// Stops the gateway as a user would, so that everything is written to disk.
 async fn stop(mut gateway: Gateway) {
     let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 const TOKEN: &str = "ghp_5b1e9c07a3d24f68canary";
 
-/// A person with two editors that share one server and have one more each.
+/// A user with two editors that share one server and have one more each.
 struct Person {
     scene: Scene,
     cursor: PathBuf,

@@ -24,7 +24,7 @@ use evermoor_tests::desktop::Keyring;
 use evermoor_tests::gateway::Gateway;
 use tokio::io::AsyncWriteExt as _;
 
-/// The session of a person, with a keychain.
+/// The session of a user, with a keychain.
 trait Session {
     /// The variables by which programs find the keychain.
     fn variables(&self) -> Vec<(&'static str, &str)>;

@@ -165,7 +165,7 @@ async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept(
     let (scene, keyring) = (Scene::new(), Keyring::start().await);
     let home = scene.path("person");
     std::fs::create_dir_all(&home).unwrap();
-    // The person's default Evermoor, without `EVERMOOR_HOME`.
+    // The user's default Evermoor, without `EVERMOOR_HOME`.
     let typed = async |arguments: &[&str], input: &str| {
         let mut command = command(built("evermoor"));
         command.env("HOME", &home).args(arguments).kill_on_drop(true);

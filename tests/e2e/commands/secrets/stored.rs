@@ -1,7 +1,7 @@
 //! A secret in the keychain, from the first value to the last.
 //!
 //! On Linux the keychain is that of a private session. On Windows it is the Credential Manager, and the
-//! test uses a name of its own. On macOS the only keychain is that of the person who runs the tests.
+//! test uses a name of its own. On macOS the only keychain is that of the user who runs the tests.
 
 use super::*;
 use evermoor_core::failure::Code;
@@ -14,7 +14,7 @@ async fn session() -> Keyring {
     Keyring::start().await
 }
 
-/// The session of the person who runs the tests.
+/// The session of the user who runs the tests.
 #[cfg(windows)]
 struct OwnSession;
 

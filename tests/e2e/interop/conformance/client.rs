@@ -2,7 +2,9 @@
 //! sessions: every scenario that the suite has for clients, in every version that it applies to.
 //! [`LEFT_OUT`] says which extensions are missing, and why.
 
-use evermoor_tests::conformance::{Client, ClientScenario, LEFT_OUT, client_scenarios, try_client};
+use evermoor_tests::conformance::{
+    ClientScenario, ConformanceClient, LEFT_OUT, client_scenarios, try_client,
+};
 
 /// The parts of the list, which run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +37,7 @@ async fn conforms(part: Part) {
     let scenarios = client_scenarios().await.into_iter();
     let mut tried = 0;
     for scenario in scenarios.filter(|one| one.is_supported() && Part::of(one) == part) {
-        let found = try_client(Client::Evermoor, &scenario).await;
+        let found = try_client(ConformanceClient::Evermoor, &scenario).await;
         let failed: Vec<_> = found.failed().map(|check| (check, found.complaint(check))).collect();
         assert!(failed.is_empty(), "{scenario:?}: {failed:#?}");
         assert!(found.passed().next().is_some(), "{scenario:?}: nothing was checked");

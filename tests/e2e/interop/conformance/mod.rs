@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::conformance::{
-    Comparison, Era, Findings, Requirements, directly, through_a_gateway,
+    Comparison, Findings, Requirements, ServerVersions, directly, through_a_gateway,
 };
 
 use known_losses::LOST;
@@ -22,32 +22,42 @@ const OLDER: [SessionVersion; 3] =
 
 #[tokio::test]
 async fn what_conforms_to_2025_11_25_directly_does_so_through_the_gateway() {
-    compare("2025-11-25 ", Requirements::Sessions, Era::Both).await;
+    compare("2025-11-25 ", Requirements::Sessions, ServerVersions::Both).await;
 }
 
 #[tokio::test]
 async fn what_conforms_to_2026_07_28_directly_does_so_through_the_gateway() {
-    compare("2026-07-28 ", Requirements::Stateless, Era::Both).await;
+    compare("2026-07-28 ", Requirements::Stateless, ServerVersions::Both).await;
 }
 
 #[tokio::test]
 async fn a_server_that_knows_sessions_alone_loses_nothing_through_the_gateway() {
-    compare("legacy ", Requirements::Sessions, Era::SESSIONS).await;
+    compare("legacy ", Requirements::Sessions, ServerVersions::SESSIONS).await;
 }
 
 #[tokio::test]
 async fn a_server_that_knows_sessions_alone_conforms_to_2026_07_28_as_far_as_it_can() {
-    compare("bridged ", Requirements::Stateless, Era::SESSIONS).await;
+    compare("bridged ", Requirements::Stateless, ServerVersions::SESSIONS).await;
 }
 
 #[tokio::test]
 async fn a_server_that_speaks_2026_07_28_alone_loses_nothing_through_the_gateway() {
-    compare("2026-07-28 ", Requirements::Stateless, Era::Only(ProtocolVersion::Stateless)).await;
+    compare(
+        "2026-07-28 ",
+        Requirements::Stateless,
+        ServerVersions::Only(ProtocolVersion::Stateless),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_server_that_speaks_2026_07_28_alone_conforms_to_2025_11_25_as_far_as_it_can() {
-    compare("2025-11-25 ", Requirements::Sessions, Era::Only(ProtocolVersion::Stateless)).await;
+    compare(
+        "2025-11-25 ",
+        Requirements::Sessions,
+        ServerVersions::Only(ProtocolVersion::Stateless),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -68,16 +78,16 @@ async fn a_server_of_any_older_revision_does_as_well_with_2026_07_28_as_one_of_t
     }
 }
 
-fn session(revision: SessionVersion) -> Era {
-    Era::Only(ProtocolVersion::Session(revision))
+fn session(revision: SessionVersion) -> ServerVersions {
+    ServerVersions::Only(ProtocolVersion::Session(revision))
 }
 
 /// The suite waits a fixed time for this notification and misses it on a busy machine, even without
 /// a gateway.
 const UNSURE: &str = "server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription";
 
-async fn compare(case: &str, requirements: Requirements, era: Era) {
-    let Comparison { direct, through } = Comparison::make(requirements, era).await;
+async fn compare(case: &str, requirements: Requirements, versions: ServerVersions) {
+    let Comparison { direct, through } = Comparison::make(requirements, versions).await;
     judge(case, &direct, &through);
 }
 

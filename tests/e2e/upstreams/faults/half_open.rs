@@ -8,7 +8,7 @@ use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::sse_server::EventsServer;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::network::proxy::{Fault, Proxy};
+use evermoor_tests::network::proxy::{NetworkFault, Proxy};
 use evermoor_tests::scene::freezing;
 
 use super::is_unknown;
@@ -40,7 +40,7 @@ impl Stream {
 #[tokio::test]
 async fn a_stream_that_went_silent_is_found_although_nobody_calls() {
     let stream = Stream::new("keepalive_interval = 1").await;
-    stream.proxy.set(Fault::HalfOpen).await;
+    stream.proxy.set(NetworkFault::HalfOpen).await;
     stream.server.until_asked("GET", 2).await;
     stream.gateway.until_connected("notes").await;
     stream.works("after").await;
@@ -54,7 +54,7 @@ async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknow
     editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(editor.attempt("hang", "silent"), async {
         stream.server.until_asked("tools/call", 1).await;
-        stream.proxy.set(Fault::HalfOpen).await;
+        stream.proxy.set(NetworkFault::HalfOpen).await;
     });
     assert!(is_unknown(&answer), "{answer:?}");
     assert_eq!(answer.why(), (-33011, "stalled"), "{answer:?}");
@@ -69,7 +69,7 @@ async fn after_a_sleep_a_stream_is_checked_and_replaced_once() {
     let stream = Stream::new("").await;
     let pid = stream.gateway.process.pid();
     freezing::freeze(pid);
-    stream.proxy.set(Fault::HalfOpen).await;
+    stream.proxy.set(NetworkFault::HalfOpen).await;
     // The length of the sleep.
     tokio::time::sleep(Duration::from_secs(8)).await;
     freezing::thaw(pid);

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::upstream::script::Act;
-use evermoor_tests::network::proxy::Fault;
+use evermoor_tests::network::proxy::NetworkFault;
 use serde_json::json;
 
 use super::{Play, is_not_sent, timed};
 
 /// Kills the upstream, starts it again with orders, and lets the gateway find it.
 async fn comes_back_with(play: &mut Play, orders: &[(&str, Act)]) {
-    play.proxy.set(Fault::Refuse).await;
+    play.proxy.set(NetworkFault::Refuse).await;
     play.gateway.until_down("notes").await;
     play.upstream.kill().await;
     play.upstream.start_again().await;
@@ -48,7 +48,7 @@ async fn a_slow_list_after_a_reconnect_never_shows_as_an_empty_one() {
 async fn an_upstream_that_never_answers_its_handshake_keeps_no_editor_waiting() {
     let mut play = Play::with("hold = 2", "").await;
     play.upstream.always("initialize", Act::Hang).await;
-    play.proxy.set(Fault::Refuse).await;
+    play.proxy.set(NetworkFault::Refuse).await;
     play.gateway.until_down("notes").await;
     play.proxy.heal().await;
     let answer = play.record("never").await;
@@ -71,7 +71,7 @@ async fn a_refused_handshake_is_retried_until_it_succeeds() {
 #[tokio::test]
 async fn a_tool_added_by_a_restart_is_listed_and_the_session_continues() {
     let mut play = Play::new().await;
-    play.proxy.set(Fault::Refuse).await;
+    play.proxy.set(NetworkFault::Refuse).await;
     play.gateway.until_down("notes").await;
     play.upstream.kill().await;
     play.upstream.start_again_with(&["brand_new"]).await;

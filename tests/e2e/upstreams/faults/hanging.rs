@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evermoor_tests::editor::answer::Answer;
+use evermoor_tests::editor::answer::CallAnswer;
 use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::wait::until;
@@ -14,7 +14,7 @@ const PROMISED: Duration = Duration::from_secs(45);
 /// Makes the gateway ping more often, so that it gives up after 16 s.
 const OFTEN: &str = "keepalive_interval = 1";
 
-fn is_stalled(answer: &Answer) -> bool {
+fn is_stalled(answer: &CallAnswer) -> bool {
     is_unknown(answer) && answer.why() == (-33011, "stalled")
 }
 

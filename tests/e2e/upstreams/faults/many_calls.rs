@@ -1,7 +1,7 @@
 //! Very many concurrent calls.
 
-use evermoor_tests::editor::answer::{Answer, Verdict};
-use evermoor_tests::oracle::{self, Call};
+use evermoor_tests::editor::answer::{CallAnswer, Verdict};
+use evermoor_tests::oracle::{self, RecordedCall};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ const HELD: usize = 1024;
 async fn of_two_thousand_calls_the_allowed_number_is_held_and_the_rest_is_refused_at_once() {
     let mut play = Play::with("hold = 25", "").await;
     let editors = play.editor.crowd(CALLS);
-    play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;
+    play.proxy.set(evermoor_tests::network::proxy::NetworkFault::Refuse).await;
     play.gateway.until_down("notes").await;
     let began = Instant::now();
     let mut calls = JoinSet::new();
@@ -22,7 +22,7 @@ async fn of_two_thousand_calls_the_allowed_number_is_held_and_the_rest_is_refuse
         let nonce = format!("crowd {number}");
         calls.spawn(async move {
             let answer = editor.attempt("record", &nonce).await;
-            Call { nonce, answer, took: began.elapsed() }
+            RecordedCall { nonce, answer, took: began.elapsed() }
         });
     }
     let mut history = Vec::new();
@@ -44,9 +44,9 @@ async fn of_two_thousand_calls_the_allowed_number_is_held_and_the_rest_is_refuse
 async fn a_call_refused_by_a_full_queue_says_when_to_retry() {
     let play = Play::with("hold = 25", "").await;
     let editors = play.editor.crowd(HELD + 1);
-    play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;
+    play.proxy.set(evermoor_tests::network::proxy::NetworkFault::Refuse).await;
     play.gateway.until_down("notes").await;
-    let mut calls: JoinSet<Answer> = JoinSet::new();
+    let mut calls: JoinSet<CallAnswer> = JoinSet::new();
     for (number, mut editor) in editors.into_iter().enumerate() {
         calls.spawn(async move { editor.attempt("record", &format!("crowd {number}")).await });
     }

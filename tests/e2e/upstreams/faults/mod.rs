@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::answer::{Answer, Verdict};
+use evermoor_tests::editor::answer::{CallAnswer, Verdict};
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::network::proxy::Proxy;
@@ -63,7 +63,7 @@ impl Play {
     }
 
     /// Calls `record`, which must not be repeated, and checks the answer against the ledger.
-    async fn record(&mut self, nonce: &str) -> Answer {
+    async fn record(&mut self, nonce: &str) -> CallAnswer {
         let answer = self.editor.attempt("record", nonce).await;
         self.check(nonce, &answer);
         answer
@@ -76,7 +76,7 @@ impl Play {
     }
 
     /// Checks an answer against the current ledger.
-    fn check(&self, nonce: &str, answer: &Answer) {
+    fn check(&self, nonce: &str, answer: &CallAnswer) {
         let contradiction =
             oracle::contradiction(nonce, answer, self.upstream.ledger.executions(nonce));
         assert_eq!(contradiction, None);
@@ -90,10 +90,10 @@ async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
     (value, began.elapsed())
 }
 
-fn is_unknown(answer: &Answer) -> bool {
+fn is_unknown(answer: &CallAnswer) -> bool {
     matches!(answer.verdict, Verdict::Unknown { .. })
 }
 
-fn is_not_sent(answer: &Answer) -> bool {
+fn is_not_sent(answer: &CallAnswer) -> bool {
     matches!(answer.verdict, Verdict::NotSent { .. })
 }

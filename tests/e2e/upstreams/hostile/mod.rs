@@ -1,4 +1,4 @@
-//! Servers, editors and files that attack whoever reads them.
+//! Servers, editors and files that attack their readers.
 //!
 //! - [`calls`]: servers that attack when a tool is called
 //! - [`editors`]: editors that attack the gateway

@@ -1,4 +1,4 @@
-//! Files that hang whoever reads them, and what other programs of the user can learn of a gateway.
+//! Files that hang their readers, and what other programs of the user can learn of a gateway.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -71,7 +71,7 @@ async fn a_secret_in_the_environment_is_used_and_removed_from_it() {
 /// A user without privileges, whose gateways other programs of that user cannot look into.
 const NOBODY: u32 = 65_534;
 
-/// `evermoor serve`, run by a normal user, whoever runs the test. The build folder may be in a home folder
+/// `evermoor serve`, run by a normal user, even if root runs the test. The build folder may be in a home folder
 /// that this user cannot read, so the program is copied.
 fn serve_as_normal_user(home: &Path, command: &mut tokio::process::Command) {
     let program = home.with_file_name("evermoor");

@@ -1,6 +1,6 @@
 //! Servers that want a sign-in, with a real authorization server.
 //!
-//! - [`signing_in`]: how a person signs in, and what cannot be used to do so
+//! - [`signing_in`]: how a user signs in, and what cannot be used to do so
 //! - [`renewing`]: what happens when tokens expire or are revoked
 //! - [`scopes`]: which access is asked for, and what happens if it is too little
 //! - [`storing`]: where tokens are, and where they are not
@@ -41,7 +41,7 @@ impl Signed {
         Self { scene, server, gateway }
     }
 
-    /// A person has signed in, and the server is connected.
+    /// A user has signed in, and the server is connected.
     async fn in_(options: &Value) -> Self {
         let signed = Self::out(options).await;
         let page = sign_in(&signed.gateway, "linear").await;
@@ -50,7 +50,7 @@ impl Signed {
         signed
     }
 
-    /// Waits until the upstream says that a person must sign in.
+    /// Waits until the upstream says that a user must sign in.
     async fn until_signed_out(&self) -> Failure {
         let wants = |upstream: &UpstreamStatus| matches!(&upstream.link, UpstreamState::Down { failure, .. } if failure.code == Code::AuthRequired);
         match self.gateway.until("linear", wants).await.link {

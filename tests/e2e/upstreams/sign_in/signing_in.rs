@@ -1,4 +1,4 @@
-//! How a person signs in.
+//! How a user signs in.
 
 use std::process::Stdio;
 

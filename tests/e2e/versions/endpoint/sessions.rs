@@ -1,7 +1,7 @@
 //! Editors with sessions: notification streams, broken streams, cancellation, batches.
 
 use evermoor_tests::Scene;
-use evermoor_tests::conformance::{Era, Fixture};
+use evermoor_tests::conformance::{ConformanceServer, ServerVersions};
 use evermoor_tests::editor::wire::{Wire, request};
 use evermoor_tests::fakes::upstream::script::Act;
 use futures_util::future::join_all;
@@ -89,7 +89,7 @@ async fn a_broken_call_stream_resumes_and_its_answer_comes_once() {
     let wire = Wire::to(&gateway, "/mcp/notes").initialized(LATEST, json!({})).await;
     let both = "application/json, text/event-stream";
     let answer = wire.send(Method::POST, Some(&call(7, "record", "slow")), both).await;
-    let mut stream = evermoor_tests::editor::wire::Events::of(answer);
+    let mut stream = evermoor_tests::editor::wire::WireEvents::of(answer);
     let (id, nothing) = stream.next_text().await.unwrap();
     assert_eq!(nothing, "", "the first event gives an id and says nothing");
     drop(stream);
@@ -212,7 +212,7 @@ async fn batches_are_accepted_only_in_the_version_that_allows_them() {
 
 #[tokio::test]
 async fn a_call_stream_carries_no_log_messages_that_its_editor_did_not_ask_for() {
-    let (scene, fixture) = (Scene::new(), Fixture::start(Era::SESSIONS).await);
+    let (scene, fixture) = (Scene::new(), ConformanceServer::start(ServerVersions::SESSIONS).await);
     let gateway = scene.gateway_to("", "fixture", &fixture.url, "").await;
     gateway.until_connected("fixture").await;
     let logs = async |level: &str| {

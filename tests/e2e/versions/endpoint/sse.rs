@@ -1,23 +1,23 @@
 //! 2024-11-05 editors, over HTTP+SSE.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::gateway::Gateway;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 /// Opens a stream and reads the address for posts from it.
-async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
+async fn open(gateway: &Gateway, path: &str) -> (WireEvents, Wire) {
     let answer = Wire::to(gateway, path).send(Method::GET, None, "text/event-stream").await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let mut events = Events::of(answer);
+    let mut events = WireEvents::of(answer);
     let (_, address) = events.next_text().await.unwrap();
     (events, Wire::to(gateway, &address))
 }
 
 /// Posts a message and reads the answer from the stream.
-async fn ask(events: &mut Events, wire: &Wire, message: Value) -> Value {
+async fn ask(events: &mut WireEvents, wire: &Wire, message: Value) -> Value {
     assert_eq!(wire.post(&message).await.status, StatusCode::ACCEPTED);
     events.next().await.unwrap().1
 }

@@ -1,7 +1,7 @@
 //! 2026-07-28 editors: each request is self-contained.
 
 use evermoor_tests::Scene;
-use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::editor::wire::{Wire, WireEvents, request};
 use evermoor_tests::fakes::upstream::script::Act;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -75,7 +75,7 @@ async fn a_subscription_gets_what_it_asked_for_until_it_ends() {
     let (wire, message) =
         Wire::to(&gateway, "/mcp/notes").stating(5, "subscriptions/listen", params);
     let both = "application/json, text/event-stream";
-    let mut notifications = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let mut notifications = WireEvents::of(wire.send(Method::POST, Some(&message), both).await);
     let (_, first) = notifications.next().await.unwrap();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(first["params"]["notifications"], json!({ "toolsListChanged": true }));

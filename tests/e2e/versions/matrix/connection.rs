@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::PATIENCE;
-use evermoor_tests::editor::wire::{Events, Wire};
+use evermoor_tests::editor::wire::{Wire, WireEvents};
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::programs::Process;
 use reqwest::{Method, Response, StatusCode};
@@ -20,7 +20,7 @@ const BOTH: &str = "application/json, text/event-stream";
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum MatrixRoute {
     /// HTTP+SSE.
     Sse,
     /// Streamable HTTP.
@@ -30,8 +30,8 @@ pub(crate) enum Route {
 }
 
 /// One connection of an editor.
-pub(crate) enum Connection {
-    Sse { stream: Events, wire: Wire },
+pub(crate) enum MatrixConnection {
+    Sse { stream: WireEvents, wire: Wire },
     Http(Posts),
     Shim { process: Process, input: ChildStdin },
 }
@@ -45,12 +45,12 @@ pub(crate) struct Posts {
     calls: HashMap<u64, AbortHandle>,
 }
 
-impl Connection {
+impl MatrixConnection {
     pub(crate) async fn sse(gateway: &Gateway, upstream: &str) -> Self {
         let wire = Wire::to(gateway, &format!("/sse/{upstream}"));
         let answer = wire.send(Method::GET, None, "text/event-stream").await;
         assert_eq!(answer.status(), StatusCode::OK);
-        let mut stream = Events::of(answer);
+        let mut stream = WireEvents::of(answer);
         let (_, address) = stream.next_text().await.expect("an address to post to");
         Self::Sse { stream, wire: Wire::to(gateway, &address) }
     }
@@ -151,7 +151,7 @@ impl Posts {
 async fn forward(answer: Response, said: mpsc::UnboundedSender<Value>) {
     let kind = answer.headers().get("content-type").cloned();
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-        let mut events = Events::of(answer);
+        let mut events = WireEvents::of(answer);
         while let Some((_, message)) = events.next().await {
             let _ = said.send(message);
         }

@@ -9,13 +9,13 @@ use evermoor_tests::editor::wire::request;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 
-use super::connection::{Connection, Route};
+use super::connection::{MatrixConnection, MatrixRoute};
 
 const META: &str = "io.modelcontextprotocol/";
 
-pub(crate) struct Editor {
+pub(crate) struct MatrixEditor {
     pub(crate) protocol_version: ProtocolVersion,
-    connection: Connection,
+    connection: MatrixConnection,
     number: u64,
     /// Sent requests, to be repeated with the input they need.
     sent: HashMap<u64, (String, Value)>,
@@ -25,17 +25,17 @@ pub(crate) struct Editor {
     pub(crate) questions: Vec<Value>,
 }
 
-impl Editor {
+impl MatrixEditor {
     pub(crate) async fn open(
         gateway: &Gateway,
         upstream: &str,
         protocol_version: ProtocolVersion,
-        route: Route,
+        route: MatrixRoute,
     ) -> Self {
         let connection = match route {
-            Route::Sse => Connection::sse(gateway, upstream).await,
-            Route::Http => {
-                Connection::http(
+            MatrixRoute::Sse => MatrixConnection::sse(gateway, upstream).await,
+            MatrixRoute::Http => {
+                MatrixConnection::http(
                     gateway,
                     upstream,
                     protocol_version,
@@ -43,7 +43,7 @@ impl Editor {
                 )
                 .await
             }
-            Route::Shim => Connection::shim(gateway, upstream),
+            MatrixRoute::Shim => MatrixConnection::shim(gateway, upstream),
         };
         let (sent, answers, notifications) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let questions = Vec::new();
@@ -56,7 +56,7 @@ impl Editor {
             notifications,
             questions,
         };
-        if route != Route::Http && !protocol_version.is_stateless() {
+        if route != MatrixRoute::Http && !protocol_version.is_stateless() {
             let params = json!({
                 "protocolVersion": protocol_version.as_str(),
                 "capabilities": capabilities(protocol_version),

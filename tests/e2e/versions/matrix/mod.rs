@@ -16,13 +16,13 @@ use std::panic::AssertUnwindSafe;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
-use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::fakes::single_version::{FakeTransport, SingleVersionUpstream};
 use evermoor_tests::gateway::Gateway;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
-use connection::Route;
-use editor::Editor;
+use connection::MatrixRoute;
+use editor::MatrixEditor;
 use repertoire::Cell;
 use table::{Feature, servers};
 
@@ -30,7 +30,7 @@ macro_rules! editors {
     ($($name:ident: $protocol_version:expr, $route:ident;)*) => {
         $(#[tokio::test]
         async fn $name() {
-            Box::pin(run($protocol_version, Route::$route)).await;
+            Box::pin(run($protocol_version, MatrixRoute::$route)).await;
         })*
     };
 }
@@ -49,14 +49,14 @@ editors! {
 }
 
 /// One gateway with every server, and one editor for each.
-async fn run(protocol_version: ProtocolVersion, route: Route) {
+async fn run(protocol_version: ProtocolVersion, route: MatrixRoute) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
     for (server, transport) in servers() {
         let name = format!("of-{}-{}", server.as_str(), over(transport));
-        upstreams.push(Upstream::start(&scene, &name, server, transport).await);
+        upstreams.push(SingleVersionUpstream::start(&scene, &name, server, transport).await);
     }
-    let entries: String = upstreams.iter().map(Upstream::entry).collect();
+    let entries: String = upstreams.iter().map(SingleVersionUpstream::entry).collect();
     let gateway = scene.gateway_of("", &entries).await;
     let cells = upstreams
         .into_iter()
@@ -71,13 +71,13 @@ async fn run(protocol_version: ProtocolVersion, route: Route) {
 /// How many steps were tried with one server, and which failed.
 async fn cell(
     gateway: &Gateway,
-    upstream: Upstream,
+    upstream: SingleVersionUpstream,
     protocol_version: ProtocolVersion,
-    route: Route,
+    route: MatrixRoute,
 ) -> (usize, Vec<String>) {
     let (server, transport) = (upstream.protocol_version, upstream.transport);
     gateway.until_connected(&upstream.name).await;
-    let editor = Editor::open(gateway, &upstream.name, protocol_version, route).await;
+    let editor = MatrixEditor::open(gateway, &upstream.name, protocol_version, route).await;
     let mut cell = Cell { upstream, editor };
     let (mut tried, mut failed) = (0, Vec::new());
     for feature in Feature::ALL {
@@ -97,11 +97,11 @@ async fn cell(
     (tried, failed)
 }
 
-fn over(transport: Transport) -> &'static str {
+fn over(transport: FakeTransport) -> &'static str {
     match transport {
-        Transport::Http => "http",
-        Transport::Sse => "sse",
-        Transport::Stdio => "stdio",
+        FakeTransport::Http => "http",
+        FakeTransport::Sse => "sse",
+        FakeTransport::Stdio => "stdio",
     }
 }
 

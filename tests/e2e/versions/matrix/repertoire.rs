@@ -2,17 +2,17 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::fakes::program::until_gone;
-use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::fakes::single_version::{FakeTransport, SingleVersionUpstream};
 use evermoor_tests::scene::wait::until;
 use serde_json::{Value, json};
 
-use super::editor::{Editor, reply};
+use super::editor::{MatrixEditor, reply};
 use super::table::Feature;
 
 /// An editor of one version and a server of one version, with the gateway between them.
 pub(crate) struct Cell {
-    pub(crate) upstream: Upstream,
-    pub(crate) editor: Editor,
+    pub(crate) upstream: SingleVersionUpstream,
+    pub(crate) editor: MatrixEditor,
 }
 
 impl Cell {
@@ -157,8 +157,8 @@ impl Cell {
             true => (ledger.executions("listens [\"note:1\"]"), usize::MAX),
             false => {
                 let streams = match self.upstream.transport {
-                    Transport::Http => ledger.executions("notification stream"),
-                    Transport::Sse | Transport::Stdio => usize::MAX,
+                    FakeTransport::Http => ledger.executions("notification stream"),
+                    FakeTransport::Sse | FakeTransport::Stdio => usize::MAX,
                 };
                 (ledger.executions("resources/subscribe note:1"), streams)
             }
@@ -226,7 +226,7 @@ impl Cell {
         let cut = self.editor.begin("tools/call", params("wait", "cut")).await;
         self.upstream.ledger.until_executed("cut").await;
         let before = self.subscriptions();
-        if self.upstream.transport == Transport::Stdio {
+        if self.upstream.transport == FakeTransport::Stdio {
             let life = *self.upstream.pids().last().expect("it lives");
             evermoor_platform::process::spawn::kill(life).expect("it is ours");
             until_gone(life).await;
@@ -236,7 +236,7 @@ impl Cell {
         let result = self.editor.answer(cut).await;
         assert_eq!(result["_meta"]["dev.evermoor/outcome"]["outcome"], "unknown", "{result}");
         let held = self.editor.begin("tools/call", params("echo", "held")).await;
-        if self.upstream.transport != Transport::Stdio {
+        if self.upstream.transport != FakeTransport::Stdio {
             self.upstream.start_again().await;
         }
         assert_eq!(text(&self.editor.answer(held).await), "held");

@@ -2,7 +2,7 @@
 
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
-use evermoor_tests::fakes::single_version::Transport;
+use evermoor_tests::fakes::single_version::FakeTransport;
 
 /// A step that an editor takes with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +60,11 @@ impl Feature {
 }
 
 /// Every server: each version over each of its transports.
-pub(crate) fn servers() -> Vec<(ProtocolVersion, Transport)> {
+pub(crate) fn servers() -> Vec<(ProtocolVersion, FakeTransport)> {
     let of = |protocol_version: ProtocolVersion| {
         let oldest = protocol_version == ProtocolVersion::Session(SessionVersion::V2024_11_05);
-        let web = if oldest { Transport::Sse } else { Transport::Http };
-        [(protocol_version, web), (protocol_version, Transport::Stdio)]
+        let web = if oldest { FakeTransport::Sse } else { FakeTransport::Http };
+        [(protocol_version, web), (protocol_version, FakeTransport::Stdio)]
     };
     ProtocolVersion::ALL.into_iter().flat_map(of).collect()
 }

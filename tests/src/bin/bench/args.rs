@@ -4,25 +4,25 @@ use std::path::PathBuf;
 
 pub(crate) const USAGE: &str = "\
 Usage: bench [--quick] [--peers <folder>]
-       bench eras | load
+       bench versions | load
 
   no arguments      measures everything and writes docs/performance.md
   --quick           fewer repetitions; prints the tables and writes nothing
   --peers <folder>  also measures the other proxies that are installed there
-  eras              only measures calls between MCP versions
+  versions          only measures calls between MCP versions
   load              only measures many sessions and calls at once
   --help            prints this text";
 
 /// What is to be measured.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum BenchTask {
     Help,
-    Eras,
+    Versions,
     Load,
     Routes { quick: bool, peers: Option<PathBuf> },
 }
 
-impl Task {
+impl BenchTask {
     /// Reads the arguments, or says what is wrong with them.
     pub(crate) fn read(args: &[String]) -> Result<Self, String> {
         let (mut quick, mut peers) = (false, None);
@@ -30,10 +30,10 @@ impl Task {
         while let Some(arg) = rest.next() {
             match arg {
                 "--help" | "-h" => return Ok(Self::Help),
-                "eras" | "load" if args.len() > 1 => {
+                "versions" | "load" if args.len() > 1 => {
                     return Err(format!("\"{arg}\" is used alone."));
                 }
-                "eras" => return Ok(Self::Eras),
+                "versions" => return Ok(Self::Versions),
                 "load" => return Ok(Self::Load),
                 "--quick" => quick = true,
                 "--peers" => {
@@ -51,17 +51,26 @@ impl Task {
 mod tests {
     use super::*;
 
-    fn read(args: &[&str]) -> Result<Task, String> {
-        Task::read(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
+    fn read(args: &[&str]) -> Result<BenchTask, String> {
+        BenchTask::read(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn every_documented_argument_is_read() {
-        assert_eq!(read(&[]), Ok(Task::Routes { quick: false, peers: None }));
+        assert_eq!(read(&[]), Ok(BenchTask::Routes { quick: false, peers: None }));
         let peers = Some(PathBuf::from("/p"));
-        assert_eq!(read(&["--quick", "--peers", "/p"]), Ok(Task::Routes { quick: true, peers }));
-        assert_eq!((read(&["eras"]), read(&["load"])), (Ok(Task::Eras), Ok(Task::Load)));
-        assert_eq!((read(&["--quick", "--help"]), read(&["-h"])), (Ok(Task::Help), Ok(Task::Help)));
+        assert_eq!(
+            read(&["--quick", "--peers", "/p"]),
+            Ok(BenchTask::Routes { quick: true, peers })
+        );
+        assert_eq!(
+            (read(&["versions"]), read(&["load"])),
+            (Ok(BenchTask::Versions), Ok(BenchTask::Load))
+        );
+        assert_eq!(
+            (read(&["--quick", "--help"]), read(&["-h"])),
+            (Ok(BenchTask::Help), Ok(BenchTask::Help))
+        );
     }
 
     #[test]

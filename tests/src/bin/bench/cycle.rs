@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::figures::{Figure, Results, share};
-use crate::http::{Connection, throughput};
-use crate::routes::{EVERMOOR, Home, Route, Server, Shim};
+use crate::http::{BenchConnection, throughput};
+use crate::routes::{BenchHome, BenchRoute, BenchServer, BenchShim, EVERMOOR};
 use crate::stdio::Pipes;
 
 /// How much is measured.
@@ -60,15 +60,16 @@ impl Effort {
 
 /// Runs one repetition. `peers` is the folder of other proxies, if they take part.
 pub(crate) fn run(
-    server: &Server,
-    home: &Home,
+    server: &BenchServer,
+    home: &BenchHome,
     peers: Option<&Path>,
     effort: Effort,
     results: &mut Results,
 ) {
     let folder = home.path();
-    let mut routes = vec![Route::direct(server), Route::relay(server), Route::evermoor(home)];
-    routes.extend(peers.map(|peers| Route::mcp_proxy(peers, &folder, server)));
+    let mut routes =
+        vec![BenchRoute::direct(server), BenchRoute::relay(server), BenchRoute::evermoor(home)];
+    routes.extend(peers.map(|peers| BenchRoute::mcp_proxy(peers, &folder, server)));
     for route in &routes {
         if let Some(program) = &route.program {
             results.record(Figure::Start, route.name, millis(route.started));
@@ -78,8 +79,8 @@ pub(crate) fn run(
     latencies(&routes, effort, results);
     loads(&routes, effort, results);
     sessions(server, effort, results);
-    let mut shims = vec![Shim::bare(&routes[1]), Shim::evermoor(home)];
-    shims.extend(peers.into_iter().flat_map(|peers| Shim::others(peers, &folder, server)));
+    let mut shims = vec![BenchShim::bare(&routes[1]), BenchShim::evermoor(home)];
+    shims.extend(peers.into_iter().flat_map(|peers| BenchShim::others(peers, &folder, server)));
     stdio(shims, effort, results);
     std::thread::sleep(effort.rest);
     for route in &routes {
@@ -89,8 +90,10 @@ pub(crate) fn run(
     }
 }
 
-fn latencies(routes: &[Route], effort: Effort, results: &mut Results) {
-    let open = |route: &Route| Connection::open(&route.endpoint).expect("a session can be opened");
+fn latencies(routes: &[BenchRoute], effort: Effort, results: &mut Results) {
+    let open = |route: &BenchRoute| {
+        BenchConnection::open(&route.endpoint).expect("a session can be opened")
+    };
     let mut connections: Vec<_> = routes.iter().map(open).collect();
     let mut times = vec![[const { Vec::new() }; 2]; routes.len()];
     for _ in 0..effort.rounds {
@@ -112,7 +115,7 @@ fn latencies(routes: &[Route], effort: Effort, results: &mut Results) {
     }
 }
 
-fn loads(routes: &[Route], effort: Effort, results: &mut Results) {
+fn loads(routes: &[BenchRoute], effort: Effort, results: &mut Results) {
     for route in routes {
         let before = route.program.as_ref().map(|program| program.busy());
         let per_second = throughput(&route.endpoint, 64, SMALL, effort.many);
@@ -129,11 +132,13 @@ fn loads(routes: &[Route], effort: Effort, results: &mut Results) {
 }
 
 /// The latency of one session of a gateway that has no other, and of one with many others.
-fn sessions(server: &Server, effort: Effort, results: &mut Results) {
-    let homes = [Home::with_server(server), Home::with_server(server)];
-    let routes = [Route::evermoor(&homes[0]), Route::evermoor(&homes[1])];
-    let open = |route: &Route| Connection::open(&route.endpoint).expect("a session can be opened");
-    let others: Vec<Connection> = (0..effort.sessions).map(|_| open(&routes[1])).collect();
+fn sessions(server: &BenchServer, effort: Effort, results: &mut Results) {
+    let homes = [BenchHome::with_server(server), BenchHome::with_server(server)];
+    let routes = [BenchRoute::evermoor(&homes[0]), BenchRoute::evermoor(&homes[1])];
+    let open = |route: &BenchRoute| {
+        BenchConnection::open(&route.endpoint).expect("a session can be opened")
+    };
+    let others: Vec<BenchConnection> = (0..effort.sessions).map(|_| open(&routes[1])).collect();
     let mut connections = [open(&routes[0]), open(&routes[1])];
     let mut times = [const { Vec::new() }; 2];
     for _ in 0..effort.rounds {
@@ -149,8 +154,8 @@ fn sessions(server: &Server, effort: Effort, results: &mut Results) {
     }
 }
 
-fn stdio(shims: Vec<Shim>, effort: Effort, results: &mut Results) {
-    let open = |shim: Shim| (shim.name, Pipes::open(shim.command, "mirror0"));
+fn stdio(shims: Vec<BenchShim>, effort: Effort, results: &mut Results) {
+    let open = |shim: BenchShim| (shim.name, Pipes::open(shim.command, "mirror0"));
     let mut shims: Vec<_> = shims.into_iter().map(open).collect();
     let mut times = vec![[const { Vec::new() }; 2]; shims.len()];
     for round in 0..effort.rounds {

@@ -14,7 +14,7 @@ pub(crate) const FAILED: &str = "\"isError\":true";
 
 /// Where calls go.
 #[derive(Clone)]
-pub(crate) struct Endpoint {
+pub(crate) struct BenchEndpoint {
     pub(crate) address: SocketAddr,
     pub(crate) path: String,
     pub(crate) token: Option<String>,
@@ -22,9 +22,9 @@ pub(crate) struct Endpoint {
 }
 
 /// A session over one connection.
-pub(crate) struct Connection {
+pub(crate) struct BenchConnection {
     stream: TcpStream,
-    endpoint: Endpoint,
+    endpoint: BenchEndpoint,
     session: Option<String>,
     /// Reused for every answer; only the first `length` bytes are from the current one.
     buffer: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) struct PreparedCall {
     size: usize,
 }
 
-impl Endpoint {
+impl BenchEndpoint {
     fn request(&self, session: Option<&str>, body: &[u8]) -> Vec<u8> {
         let mut head = format!(
             "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
@@ -56,9 +56,9 @@ impl Endpoint {
     }
 }
 
-impl Connection {
+impl BenchConnection {
     /// Connects and completes the handshake.
-    pub(crate) fn open(endpoint: &Endpoint) -> io::Result<Self> {
+    pub(crate) fn open(endpoint: &BenchEndpoint) -> io::Result<Self> {
         let stream = TcpStream::connect(endpoint.address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -125,14 +125,14 @@ impl Connection {
 
 /// Makes `calls` calls over `concurrency` connections and returns how many were answered per second.
 pub(crate) fn throughput(
-    endpoint: &Endpoint,
+    endpoint: &BenchEndpoint,
     concurrency: usize,
     size: usize,
     calls: usize,
 ) -> f64 {
     let connections: Vec<_> = (0..concurrency)
         .map(|_| {
-            let connection = Connection::open(endpoint).expect("a session can be opened");
+            let connection = BenchConnection::open(endpoint).expect("a session can be opened");
             let call = connection.prepare(size);
             connection.stream.set_nonblocking(true).expect("a socket can be made asynchronous");
             (connection.stream, call)

@@ -6,17 +6,16 @@
 //! | none | everything, and writes `docs/performance.md` |
 //! | `--quick` | fewer repetitions, prints the table, writes nothing |
 //! | `--peers <folder>` | also measures other proxies, installed there by `scripts/bench.mjs` |
-//! | `eras`, `load` | only calls between MCP versions, or only many sessions and calls at once |
+//! | `versions`, `load` | only calls between MCP versions, or only many sessions and calls at once |
 //!
 //! - [`args`]: what it is told to do
 //! - [`routes`]: the ways to the server; [`program`], [`http`], [`stdio`]: what they are made of
 //! - [`cycle`]: one repetition; [`scaling`]: cost against size and number
 //! - [`figures`]: what is measured, and the goals; [`report`], [`plot`]: the page
-//! - [`eras`], [`load`]: the other parts
+//! - [`versions`], [`load`]: the other parts
 
 mod args;
 mod cycle;
-mod eras;
 mod figures;
 mod http;
 mod load;
@@ -26,6 +25,7 @@ mod report;
 mod routes;
 mod scaling;
 mod stdio;
+mod versions;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,15 +33,15 @@ use std::time::Duration;
 
 use evermoor_platform::process::descriptors;
 
-use args::{Task, USAGE};
+use args::{BenchTask, USAGE};
 use cycle::Effort;
 use figures::Results;
 use report::Run;
-use routes::{Home, Server};
+use routes::{BenchHome, BenchServer};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let task = match Task::read(&args) {
+    let task = match BenchTask::read(&args) {
         Ok(task) => task,
         Err(mistake) => {
             complain(&format!("{mistake}\n\n{USAGE}"));
@@ -51,10 +51,10 @@ fn main() -> ExitCode {
     descriptors::raise_limit();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
     match task {
-        Task::Help => say(USAGE),
-        Task::Eras => runtime.block_on(eras::measure()),
-        Task::Load => runtime.block_on(load::measure()),
-        Task::Routes { quick, peers } => measure_routes(quick, peers.as_deref()),
+        BenchTask::Help => say(USAGE),
+        BenchTask::Versions => runtime.block_on(versions::measure()),
+        BenchTask::Load => runtime.block_on(load::measure()),
+        BenchTask::Routes { quick, peers } => measure_routes(quick, peers.as_deref()),
     }
     ExitCode::SUCCESS
 }
@@ -62,8 +62,8 @@ fn main() -> ExitCode {
 /// Measures all routes, and writes the page unless this is a quick run.
 fn measure_routes(quick: bool, peers: Option<&Path>) {
     let effort = if quick { Effort::quick() } else { Effort::full() };
-    let server = Server::start(1);
-    let home = Home::with_server(&server);
+    let server = BenchServer::start(1);
+    let home = BenchHome::with_server(&server);
     let mut results = Results::default();
     for repetition in 1..=effort.repetitions {
         say(&format!("repetition {repetition} of {}", effort.repetitions));

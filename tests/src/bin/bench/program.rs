@@ -10,11 +10,11 @@ use evermoor_tests::scene::programs::{built, command, person};
 use tokio::process::Command;
 
 /// A running program, killed on drop.
-pub(crate) struct Program {
+pub(crate) struct BenchProgram {
     child: Child,
 }
 
-impl Program {
+impl BenchProgram {
     /// Starts one of the programs of this workspace.
     pub(crate) fn built(name: &str, args: &[&str]) -> Self {
         let mut command = command(built(name));
@@ -22,7 +22,7 @@ impl Program {
         Self::start(command)
     }
 
-    /// Starts `evermoor` for the person whose Evermoor is in `home`.
+    /// Starts `evermoor` for the user whose Evermoor is in `home`.
     pub(crate) fn evermoor(home: &Path, args: &[&str]) -> Command {
         let mut command = command(built("evermoor"));
         command.env("EVERMOOR_HOME", home).env("HOME", person(home)).args(args);
@@ -64,7 +64,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for BenchProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

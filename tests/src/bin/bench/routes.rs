@@ -15,8 +15,8 @@ use evermoor_tests::scene::programs::command;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use crate::http::{Connection, Endpoint};
-use crate::program::{Program, free_address};
+use crate::http::{BenchConnection, BenchEndpoint};
+use crate::program::{BenchProgram, free_address};
 
 pub(crate) const DIRECT: &str = "direct";
 pub(crate) const RELAY: &str = "relay";
@@ -26,15 +26,16 @@ pub(crate) const BARE_SHIM: &str = "bare shim";
 pub(crate) const MCP_PROXY: &str = "mcp-proxy (crate)";
 
 /// The server that all routes lead to.
-pub(crate) struct Server {
+pub(crate) struct BenchServer {
     pub(crate) address: SocketAddr,
-    _program: Program,
+    _program: BenchProgram,
 }
 
-impl Server {
+impl BenchServer {
     pub(crate) fn start(tools: usize) -> Self {
         let address = free_address();
-        let program = Program::built("floor-server", &[&address.to_string(), &tools.to_string()]);
+        let program =
+            BenchProgram::built("floor-server", &[&address.to_string(), &tools.to_string()]);
         until_answers(&direct(address));
         Self { address, _program: program }
     }
@@ -45,23 +46,23 @@ impl Server {
 }
 
 /// A way to the server over HTTP.
-pub(crate) struct Route {
+pub(crate) struct BenchRoute {
     pub(crate) name: &'static str,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: BenchEndpoint,
     /// What is in between; `None` for the direct way.
-    pub(crate) program: Option<Program>,
+    pub(crate) program: Option<BenchProgram>,
     /// How long it took from its start to its first answer to a call.
     pub(crate) started: Duration,
 }
 
 /// Evermoor's folder, prepared so that a gateway starts as it usually does.
-pub(crate) struct Home {
+pub(crate) struct BenchHome {
     scene: Scene,
     address: SocketAddr,
     token: String,
 }
 
-impl Home {
+impl BenchHome {
     /// `upstreams` are entries of `config.toml`.
     pub(crate) fn new(upstreams: &str) -> Self {
         let (scene, address) = (Scene::new(), free_address());
@@ -70,7 +71,7 @@ impl Home {
         std::fs::create_dir_all(&home).expect("a folder can be made");
         std::fs::write(home.join("config.toml"), text).expect("a file can be written");
         // The first start creates the keys.
-        let first = Program::start(Program::evermoor(&home, &["serve"]));
+        let first = BenchProgram::start(BenchProgram::evermoor(&home, &["serve"]));
         let tokens = || Tokens::parse(&std::fs::read(home.join("data/tokens.json")).ok()?).ok();
         let token = wait_for(|| tokens()?.of(LOCAL_EDITOR).map(str::to_owned));
         let started = Self { scene, address, token };
@@ -79,7 +80,7 @@ impl Home {
         started
     }
 
-    pub(crate) fn with_server(server: &Server) -> Self {
+    pub(crate) fn with_server(server: &BenchServer) -> Self {
         Self::new(&entry::at("bench", &server.url()))
     }
 
@@ -87,39 +88,39 @@ impl Home {
         self.scene.home()
     }
 
-    pub(crate) fn endpoint(&self, path: &str, tool: &str) -> Endpoint {
+    pub(crate) fn endpoint(&self, path: &str, tool: &str) -> BenchEndpoint {
         let (address, token) = (self.address, Some(self.token.clone()));
-        Endpoint { address, path: path.to_owned(), token, tool: tool.to_owned() }
+        BenchEndpoint { address, path: path.to_owned(), token, tool: tool.to_owned() }
     }
 }
 
-pub(crate) fn direct(address: SocketAddr) -> Endpoint {
-    Endpoint { address, path: "/mcp".into(), token: None, tool: "mirror0".into() }
+pub(crate) fn direct(address: SocketAddr) -> BenchEndpoint {
+    BenchEndpoint { address, path: "/mcp".into(), token: None, tool: "mirror0".into() }
 }
 
-impl Route {
-    pub(crate) fn direct(server: &Server) -> Self {
+impl BenchRoute {
+    pub(crate) fn direct(server: &BenchServer) -> Self {
         let (endpoint, started) = (direct(server.address), Duration::ZERO);
         Self { name: DIRECT, endpoint, program: None, started }
     }
 
-    pub(crate) fn relay(server: &Server) -> Self {
+    pub(crate) fn relay(server: &BenchServer) -> Self {
         let address = free_address();
         let (from, to) = (address.to_string(), server.address.to_string());
-        Self::start(RELAY, direct(address), || Program::built("floor-relay", &[&from, &to]))
+        Self::start(RELAY, direct(address), || BenchProgram::built("floor-relay", &[&from, &to]))
     }
 
-    pub(crate) fn evermoor(home: &Home) -> Self {
+    pub(crate) fn evermoor(home: &BenchHome) -> Self {
         Self::evermoor_at(home, "/mcp/bench", "mirror0")
     }
 
-    pub(crate) fn evermoor_at(home: &Home, path: &str, tool: &str) -> Self {
-        let serve = Program::evermoor(&home.path(), &["serve"]);
-        Self::start(EVERMOOR, home.endpoint(path, tool), || Program::start(serve))
+    pub(crate) fn evermoor_at(home: &BenchHome, path: &str, tool: &str) -> Self {
+        let serve = BenchProgram::evermoor(&home.path(), &["serve"]);
+        Self::start(EVERMOOR, home.endpoint(path, tool), || BenchProgram::start(serve))
     }
 
     /// The crate `mcp-proxy`.
-    pub(crate) fn mcp_proxy(peers: &Path, folder: &Path, server: &Server) -> Self {
+    pub(crate) fn mcp_proxy(peers: &Path, folder: &Path, server: &BenchServer) -> Self {
         let address = free_address();
         let config = folder.join("mcp-proxy.toml");
         let text = format!(
@@ -132,11 +133,15 @@ impl Route {
         let mut command = command(peers.join("cargo/bin/mcp-proxy"));
         command.arg("--config").arg(config);
         let endpoint =
-            Endpoint { address, path: "/".into(), token: None, tool: "bench/mirror0".into() };
-        Self::start(MCP_PROXY, endpoint, || Program::start(command))
+            BenchEndpoint { address, path: "/".into(), token: None, tool: "bench/mirror0".into() };
+        Self::start(MCP_PROXY, endpoint, || BenchProgram::start(command))
     }
 
-    fn start(name: &'static str, endpoint: Endpoint, start: impl FnOnce() -> Program) -> Self {
+    fn start(
+        name: &'static str,
+        endpoint: BenchEndpoint,
+        start: impl FnOnce() -> BenchProgram,
+    ) -> Self {
         let began = Instant::now();
         let program = Some(start());
         until_answers(&endpoint);
@@ -145,26 +150,26 @@ impl Route {
 }
 
 /// A way to the server over stdio.
-pub(crate) struct Shim {
+pub(crate) struct BenchShim {
     pub(crate) name: &'static str,
     pub(crate) command: Command,
 }
 
-impl Shim {
+impl BenchShim {
     /// A shim that forwards lines to the relay.
-    pub(crate) fn bare(relay: &Route) -> Self {
+    pub(crate) fn bare(relay: &BenchRoute) -> Self {
         let mut command = command(evermoor_tests::scene::programs::built("floor-shim"));
         command.arg(relay.endpoint.address.to_string()).arg("/mcp");
         Self { name: BARE_SHIM, command }
     }
 
-    pub(crate) fn evermoor(home: &Home) -> Self {
-        let command = Program::evermoor(&home.path(), &["connect", "bench"]);
+    pub(crate) fn evermoor(home: &BenchHome) -> Self {
+        let command = BenchProgram::evermoor(&home.path(), &["connect", "bench"]);
         Self { name: EVERMOOR, command }
     }
 
     /// The shims of others, installed in `peers`.
-    pub(crate) fn others(peers: &Path, folder: &Path, server: &Server) -> Vec<Self> {
+    pub(crate) fn others(peers: &Path, folder: &Path, server: &BenchServer) -> Vec<Self> {
         let node = |package: &str, entry: &str| {
             let mut command = command("node");
             command.arg(peers.join("npm/node_modules").join(package).join(entry));
@@ -189,9 +194,9 @@ impl Shim {
 }
 
 /// Waits until a call is answered.
-fn until_answers(endpoint: &Endpoint) {
+fn until_answers(endpoint: &BenchEndpoint) {
     wait_for(|| {
-        let mut connection = Connection::open(endpoint).ok()?;
+        let mut connection = BenchConnection::open(endpoint).ok()?;
         if !endpoint.tool.is_empty() {
             let call = connection.prepare(1);
             connection.call(&call);

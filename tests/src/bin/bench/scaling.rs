@@ -4,8 +4,8 @@ use evermoor_tests::scene::entry;
 
 use crate::cycle::{SMALL, millis};
 use crate::figures::share;
-use crate::http::{Connection, Endpoint};
-use crate::routes::{Home, Route, Server};
+use crate::http::{BenchConnection, BenchEndpoint};
+use crate::routes::{BenchHome, BenchRoute, BenchServer};
 
 /// One plot: the latency of each route at each step.
 pub(crate) struct Curve {
@@ -21,11 +21,11 @@ pub(crate) fn measure(calls: usize) -> Vec<Curve> {
 }
 
 /// The relay is measured in turn with Evermoor at every step, as a reference.
-fn points(ways: &[(&'static str, Endpoint, usize)], calls: usize) -> Vec<(&'static str, f64)> {
+fn points(ways: &[(&'static str, BenchEndpoint, usize)], calls: usize) -> Vec<(&'static str, f64)> {
     let mut connections: Vec<_> = ways
         .iter()
         .map(|(name, endpoint, size)| {
-            let connection = Connection::open(endpoint).expect("a session can be opened");
+            let connection = BenchConnection::open(endpoint).expect("a session can be opened");
             let call = connection.prepare(*size);
             (*name, connection, call, Vec::new())
         })
@@ -56,13 +56,13 @@ fn collect(
 }
 
 fn payload(calls: usize) -> Curve {
-    let server = Server::start(1);
-    let home = Home::with_server(&server);
-    let (relay, evermoor) = (Route::relay(&server), Route::evermoor(&home));
+    let server = BenchServer::start(1);
+    let home = BenchHome::with_server(&server);
+    let (relay, evermoor) = (BenchRoute::relay(&server), BenchRoute::evermoor(&home));
     collect(
         "payload in kB",
         STEPS.into_iter().map(|step| {
-            let way = |route: &Route| (route.name, route.endpoint.clone(), step * 1000);
+            let way = |route: &BenchRoute| (route.name, route.endpoint.clone(), step * 1000);
             let calls = if step == 1000 { calls / 10 } else { calls };
             (step, points(&[way(&relay), way(&evermoor)], calls))
         }),
@@ -70,33 +70,35 @@ fn payload(calls: usize) -> Curve {
 }
 
 fn sessions(calls: usize) -> Curve {
-    let server = Server::start(1);
-    let home = Home::with_server(&server);
-    let (relay, evermoor) = (Route::relay(&server), Route::evermoor(&home));
+    let server = BenchServer::start(1);
+    let home = BenchHome::with_server(&server);
+    let (relay, evermoor) = (BenchRoute::relay(&server), BenchRoute::evermoor(&home));
     let mut open = Vec::new();
     collect(
         "open sessions",
         STEPS.into_iter().map(|step| {
             while open.len() < step - 1 {
-                open.push(Connection::open(&evermoor.endpoint).expect("a session can be opened"));
+                open.push(
+                    BenchConnection::open(&evermoor.endpoint).expect("a session can be opened"),
+                );
             }
-            let way = |route: &Route| (route.name, route.endpoint.clone(), SMALL);
+            let way = |route: &BenchRoute| (route.name, route.endpoint.clone(), SMALL);
             (step, points(&[way(&relay), way(&evermoor)], calls))
         }),
     )
 }
 
 fn upstreams(calls: usize) -> Curve {
-    let server = Server::start(1);
+    let server = BenchServer::start(1);
     collect(
         "servers",
         STEPS.into_iter().map(|step| {
             let entries =
                 (0..step).map(|number| entry::at(&format!("bench{number}"), &server.url()));
-            let home = Home::new(&entries.collect::<String>());
-            let evermoor = Route::evermoor_at(&home, "/mcp", "bench0__mirror0");
-            let relay = Route::relay(&server);
-            let way = |route: &Route| (route.name, route.endpoint.clone(), SMALL);
+            let home = BenchHome::new(&entries.collect::<String>());
+            let evermoor = BenchRoute::evermoor_at(&home, "/mcp", "bench0__mirror0");
+            let relay = BenchRoute::relay(&server);
+            let way = |route: &BenchRoute| (route.name, route.endpoint.clone(), SMALL);
             (step, points(&[way(&relay), way(&evermoor)], calls))
         }),
     )
@@ -106,11 +108,11 @@ fn tools(calls: usize) -> Curve {
     collect(
         "tools of a server",
         STEPS.into_iter().map(|step| {
-            let server = Server::start(step);
-            let home = Home::with_server(&server);
-            let evermoor = Route::evermoor_at(&home, "/mcp", "bench__mirror0");
-            let relay = Route::relay(&server);
-            let way = |route: &Route| (route.name, route.endpoint.clone(), SMALL);
+            let server = BenchServer::start(step);
+            let home = BenchHome::with_server(&server);
+            let evermoor = BenchRoute::evermoor_at(&home, "/mcp", "bench__mirror0");
+            let relay = BenchRoute::relay(&server);
+            let way = |route: &BenchRoute| (route.name, route.endpoint.clone(), SMALL);
             (step, points(&[way(&relay), way(&evermoor)], calls))
         }),
     )

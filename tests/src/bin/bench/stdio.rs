@@ -8,14 +8,14 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::http::{FAILED, call, initialize};
-use crate::program::Program;
+use crate::program::BenchProgram;
 
 /// How a call with the id 0 starts.
 const START: &str = "{\"id\":0";
 
 /// A shim with a session.
 pub(crate) struct Pipes {
-    pub(crate) program: Program,
+    pub(crate) program: BenchProgram,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Pipes {
 impl Pipes {
     /// Starts a shim and completes the handshake.
     pub(crate) fn open(command: Command, tool: &str) -> Self {
-        let (program, input, output) = Program::with_pipes(command);
+        let (program, input, output) = BenchProgram::with_pipes(command);
         let output = BufReader::with_capacity(256 << 10, output);
         let mut pipes = Self { program, input, output, line: Vec::new(), tool: tool.to_owned() };
         pipes.write(format!("{}\n", initialize()).as_bytes());

@@ -1,4 +1,4 @@
-//! `hostile-server [--listen] TRICK…`: an MCP server that attacks whoever reads it, over standard input and
+//! `hostile-server [--listen] TRICK…`: an MCP server that attacks its readers, over standard input and
 //! output, or over HTTP at the URL that it prints first.
 //!
 //! While it is connected: `escapes` puts control sequences into every text and into standard error;

@@ -1,6 +1,6 @@
 //! `rmcp-repertoire LEDGER PORT`: the server of `peers/repertoire`, built with rmcp.
 
-#![expect(deprecated, reason = "editors of older revisions offer these")]
+#![expect(deprecated, reason = "editors of older versions offer these")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

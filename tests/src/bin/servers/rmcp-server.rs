@@ -67,7 +67,7 @@ async fn main() {
     let ledger = Ledger::at(PathBuf::from(next("LEDGER")));
     let (mode, port, newest) = (next("stdio or http"), next("PORT"), next("NEWEST"));
     let is_newest = |revision: &&ProtocolVersion| revision.as_str() == newest;
-    let newest = ProtocolVersion::KNOWN_VERSIONS.iter().find(is_newest).expect("a revision");
+    let newest = ProtocolVersion::KNOWN_VERSIONS.iter().find(is_newest).expect("an MCP version");
     let recorder = Recorder { ledger, revisions: ProtocolVersion::known_up_to(newest) };
     if mode == "stdio" {
         let service = recorder.serve(rmcp::transport::stdio()).await.expect("hands are shaken");

@@ -12,21 +12,22 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 
 use evermoor_core::protocol::version::ProtocolVersion;
-use evermoor_tests::fakes::single_version::server::Server;
+use evermoor_tests::fakes::single_version::server::SingleVersionServer;
 use evermoor_tests::fakes::single_version::{http, sse, stdio};
 use evermoor_tests::oracle::ledger::Ledger;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut args = std::env::args().skip(1);
-    let revision = args.next().expect("a revision");
+    let revision = args.next().expect("an MCP version");
     let protocol_version = ProtocolVersion::ALL
         .into_iter()
         .find(|protocol_version| protocol_version.as_str() == revision);
     let transport = args.next().expect("a transport");
     let ledger = PathBuf::from(args.next().expect("a ledger"));
     Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());
-    let server = Server::new(protocol_version.expect("a revision of MCP"), Ledger::at(ledger));
+    let server =
+        SingleVersionServer::new(protocol_version.expect("an MCP version"), Ledger::at(ledger));
     if transport == "stdio" {
         return stdio::serve(server).await;
     }
@@ -46,7 +47,7 @@ async fn main() {
     axum::serve(listener, app).await.expect("it serves until it is killed");
 }
 
-fn sse_router(server: Arc<Server>) -> Router {
+fn sse_router(server: Arc<SingleVersionServer>) -> Router {
     let state = sse::SseState { server, messages: Arc::default(), tasks: Default::default() };
     Router::new()
         .route("/sse", get(sse::open))

@@ -9,7 +9,7 @@ use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::oracle::ledger::Ledger;
-use evermoor_tests::oracle::{self, Call};
+use evermoor_tests::oracle::{self, RecordedCall};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -21,8 +21,8 @@ const PACE: Duration = Duration::from_millis(10);
 const STEADY: &str = "steady";
 
 /// All editors, and their answers since the last check.
-pub(crate) struct Editors {
-    calls: Arc<Mutex<Vec<Call>>>,
+pub(crate) struct SoakEditors {
+    calls: Arc<Mutex<Vec<RecordedCall>>>,
     ledgers: [Ledger; 6],
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
@@ -49,7 +49,7 @@ pub(crate) struct Figures {
     pub(crate) at_end: Option<(usize, u64)>,
 }
 
-impl Editors {
+impl SoakEditors {
     /// Ten editors: over HTTP and through the shim, for one upstream and for all of them.
     pub(crate) async fn attach(gateway: &Gateway, ledgers: [Ledger; 6]) -> Self {
         let mut editors = Self {
@@ -86,7 +86,7 @@ impl Editors {
                 let nonce = format!("{upstream} editor {number} call {count}");
                 let began = Instant::now();
                 let answer = editor.attempt(tool, &nonce).await;
-                calls.lock().push(Call { nonce, answer, took: began.elapsed() });
+                calls.lock().push(RecordedCall { nonce, answer, took: began.elapsed() });
                 tokio::time::sleep(PACE).await;
             }
         });

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evermoor_tests::fakes::program::Program;
-use evermoor_tests::fakes::single_version::upstream::Upstream as SingleVersion;
+use evermoor_tests::fakes::single_version::upstream::SingleVersionUpstream;
 use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::oracle::faults::InjectedFault;
@@ -18,7 +18,7 @@ pub(crate) enum Breakable {
     /// Every fault, of the server and of its network.
     Scripted(Upstream, Proxy),
     /// Killed and started again.
-    SingleVersion(SingleVersion),
+    SingleVersionUpstream(SingleVersionUpstream),
     /// Killed; the gateway starts it again.
     Program(Program),
 }
@@ -32,7 +32,7 @@ impl Breakable {
                 let fault = dice.pick(&InjectedFault::all());
                 fault.inject(upstream, network, dice, TOO_LONG).await;
             }
-            Self::SingleVersion(upstream) => {
+            Self::SingleVersionUpstream(upstream) => {
                 upstream.kill().await;
                 sleep(lasts).await;
                 upstream.start_again().await;

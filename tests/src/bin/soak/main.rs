@@ -22,14 +22,14 @@ use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::program::Program;
-use evermoor_tests::fakes::single_version::upstream::{Transport, Upstream as SingleVersion};
+use evermoor_tests::fakes::single_version::upstream::{FakeTransport, SingleVersionUpstream};
 use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::oracle::measure;
 use evermoor_tests::oracle::random::Dice;
 use evermoor_tests::scene::entry;
 use tokio::time::{Instant, sleep, timeout};
 
-use editors::{Editors, Figures};
+use editors::{Figures, SoakEditors};
 use faults::Breakable;
 
 const USAGE: &str = "soak [--minutes N]: how long it runs; 60 minutes by default";
@@ -74,11 +74,15 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
     );
     let first_network = Proxy::to(&first.url).await;
     let second_network = Proxy::to(&second.url).await;
-    let stateless =
-        SingleVersion::start(&scene, "stateless", ProtocolVersion::Stateless, Transport::Http)
-            .await;
+    let stateless = SingleVersionUpstream::start(
+        &scene,
+        "stateless",
+        ProtocolVersion::Stateless,
+        FakeTransport::Http,
+    )
+    .await;
     let oldest = ProtocolVersion::Session(SessionVersion::V2024_11_05);
-    let events = SingleVersion::start(&scene, "events", oldest, Transport::Sse).await;
+    let events = SingleVersionUpstream::start(&scene, "events", oldest, FakeTransport::Sse).await;
     let program = Program::new("program", scene.path("program.ledger"), &[]);
     let entries = [
         entry::at("steady", &steady.url),
@@ -102,12 +106,12 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
         events.ledger.clone(),
         program.ledger.clone(),
     ];
-    let mut editors = Editors::attach(&gateway, ledgers).await;
+    let mut editors = SoakEditors::attach(&gateway, ledgers).await;
     let mut broken = [
         Breakable::Scripted(first, first_network),
         Breakable::Scripted(second, second_network),
-        Breakable::SingleVersion(stateless),
-        Breakable::SingleVersion(events),
+        Breakable::SingleVersionUpstream(stateless),
+        Breakable::SingleVersionUpstream(events),
         Breakable::Program(program),
     ];
 

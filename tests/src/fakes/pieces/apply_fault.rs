@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::behaviour::Behaviour;
+use super::behaviour::AppBehaviour;
 use super::fault::Fault;
-use super::process::{App, Ballast, Exit};
-use super::settings::Settings;
+use super::process::{AppExit, Ballast, FakeApp};
+use super::settings::AppSettings;
 use super::test_connection::TestConnection;
 
-impl App {
+impl FakeApp {
     /// Applies the test's faults until the test is over.
     pub(super) async fn apply_faults(self: Arc<Self>, mut test: TestConnection) {
         while let Some(fault) = test.fault().await {
@@ -23,22 +23,24 @@ impl App {
     }
 
     /// Applies a fault. Returns how the process exits, for faults that end it.
-    fn apply(&self, fault: Fault) -> Option<Exit> {
+    fn apply(&self, fault: Fault) -> Option<AppExit> {
         match fault {
             Fault::Drop => self.connections.cut(),
-            Fault::Abort => return Some(Exit::Crash { next_after: None }),
-            Fault::Quit => return Some(Exit::Quit),
-            Fault::Hang(area) => self.behaviours.set(area, Behaviour::Hangs),
-            Fault::Slow { area, millis } => self.behaviours.set(area, Behaviour::Slow { millis }),
+            Fault::Abort => return Some(AppExit::Crash { next_after: None }),
+            Fault::Quit => return Some(AppExit::Quit),
+            Fault::Hang(area) => self.behaviours.set(area, AppBehaviour::Hangs),
+            Fault::Slow { area, millis } => {
+                self.behaviours.set(area, AppBehaviour::Slow { millis })
+            }
             Fault::Refuse { area, status, times } => {
-                self.behaviours.set(area, Behaviour::Refuses { status, times });
+                self.behaviours.set(area, AppBehaviour::Refuses { status, times });
             }
             Fault::LoseReplies { times } => self.lost_replies.store(times, Ordering::SeqCst),
             Fault::Move => {
-                Settings::alter(&self.folder, |settings| {
+                AppSettings::alter(&self.folder, |settings| {
                     settings.port = Some(settings.port_after(self.port));
                 });
-                return Some(Exit::Restart);
+                return Some(AppExit::Restart);
             }
             Fault::Forget => self.sessions.forget(),
             Fault::Grow { bytes, for_good } => {

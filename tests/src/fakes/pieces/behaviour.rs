@@ -10,10 +10,10 @@ use tokio::time::sleep;
 use super::fault::Area;
 
 /// The behaviour of each area. Areas that are not listed work normally.
-pub(super) struct Behaviours(watch::Sender<BTreeMap<Area, Behaviour>>);
+pub(super) struct Behaviours(watch::Sender<BTreeMap<Area, AppBehaviour>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behaviour {
+pub(super) enum AppBehaviour {
     Hangs,
     Slow { millis: u64 },
     Refuses { status: u16, times: Option<u32> },
@@ -24,7 +24,7 @@ impl Behaviours {
         Self(watch::Sender::new(BTreeMap::new()))
     }
 
-    pub(super) fn set(&self, area: Area, behaviour: Behaviour) {
+    pub(super) fn set(&self, area: Area, behaviour: AppBehaviour) {
         self.0.send_modify(|behaviours| {
             behaviours.insert(area, behaviour);
         });
@@ -40,18 +40,18 @@ impl Behaviours {
         let behaviour = behaviours.borrow_and_update().get(&area).copied();
         match behaviour {
             None => Ok(()),
-            Some(Behaviour::Slow { millis }) => {
+            Some(AppBehaviour::Slow { millis }) => {
                 sleep(Duration::from_millis(millis)).await;
                 Ok(())
             }
-            Some(Behaviour::Hangs) => {
-                let free = |behaviours: &BTreeMap<Area, Behaviour>| {
-                    behaviours.get(&area) != Some(&Behaviour::Hangs)
+            Some(AppBehaviour::Hangs) => {
+                let free = |behaviours: &BTreeMap<Area, AppBehaviour>| {
+                    behaviours.get(&area) != Some(&AppBehaviour::Hangs)
                 };
                 let _ = behaviours.wait_for(free).await;
                 Ok(())
             }
-            Some(Behaviour::Refuses { status, times }) => {
+            Some(AppBehaviour::Refuses { status, times }) => {
                 self.spend(area, times);
                 Err(StatusCode::from_u16(status).expect("a status of HTTP"))
             }
@@ -61,7 +61,7 @@ impl Behaviours {
     fn spend(&self, area: Area, times: Option<u32>) {
         let Some(times) = times else { return };
         self.0.send_modify(|behaviours| match behaviours.get_mut(&area) {
-            Some(Behaviour::Refuses { times: Some(left), .. }) if times > 1 => *left -= 1,
+            Some(AppBehaviour::Refuses { times: Some(left), .. }) if times > 1 => *left -= 1,
             Some(_) | None => {
                 behaviours.remove(&area);
             }

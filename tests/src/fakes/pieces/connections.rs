@@ -13,24 +13,24 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// All open connections.
 #[derive(Clone, Default)]
-pub(super) struct Connections(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
+pub(super) struct AppConnections(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
 
 /// Accepts connections and registers them.
 pub(super) struct ConnectionListener {
     pub(super) listener: TcpListener,
-    pub(super) connections: Connections,
+    pub(super) connections: AppConnections,
 }
 
 /// One connection.
-pub(super) struct Connection {
+pub(super) struct AppConnection {
     stream: TcpStream,
     number: u64,
-    connections: Connections,
+    connections: AppConnections,
 }
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-impl Connections {
+impl AppConnections {
     /// Closes every connection. The peer sees an orderly shutdown.
     pub(super) fn cut(&self) {
         for (_, stream) in self.0.lock().drain(..) {
@@ -38,19 +38,23 @@ impl Connections {
         }
     }
 
-    fn keep(&self, stream: TcpStream) -> io::Result<Connection> {
+    fn keep(&self, stream: TcpStream) -> io::Result<AppConnection> {
         let stream = stream.into_std()?;
         let (copy, number) = (stream.try_clone()?, NUMBER.fetch_add(1, Ordering::Relaxed));
         self.0.lock().push((number, copy));
-        Ok(Connection { stream: TcpStream::from_std(stream)?, number, connections: self.clone() })
+        Ok(AppConnection {
+            stream: TcpStream::from_std(stream)?,
+            number,
+            connections: self.clone(),
+        })
     }
 }
 
 impl axum::serve::Listener for ConnectionListener {
-    type Io = Connection;
+    type Io = AppConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    async fn accept(&mut self) -> (AppConnection, SocketAddr) {
         loop {
             // Ignore a client that disconnected before it was accepted.
             if let Ok((stream, address)) = self.listener.accept().await
@@ -66,13 +70,13 @@ impl axum::serve::Listener for ConnectionListener {
     }
 }
 
-impl Drop for Connection {
+impl Drop for AppConnection {
     fn drop(&mut self) {
         self.connections.0.lock().retain(|(number, _)| *number != self.number);
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for AppConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -82,7 +86,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for AppConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

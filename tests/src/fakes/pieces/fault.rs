@@ -9,7 +9,7 @@ pub enum Fault {
     Drop,
     /// Aborts (SIGABRT), as the real one does after days.
     Abort,
-    /// Exits as if a person had quit it.
+    /// Exits as if a user had quit it.
     Quit,
     /// Accepts requests in this area but does not answer until `Behave`.
     Hang(Area),

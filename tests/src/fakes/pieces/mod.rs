@@ -35,8 +35,8 @@ use crate::scene::freezing;
 use crate::scene::programs::Process;
 pub use fault::{Area, Fault};
 use ports::Range;
-pub use settings::{Flap, OnRestart, Settings};
-pub use test_connection::Instance;
+pub use settings::{AppSettings, Flap, OnRestart};
+pub use test_connection::AppInstance;
 
 /// An installed PiecesOS, running or not.
 pub struct Pieces {
@@ -44,7 +44,7 @@ pub struct Pieces {
     pub ledger: Ledger,
     /// The ports reserved for it.
     pub range: Range,
-    instances: watch::Receiver<Vec<Instance>>,
+    instances: watch::Receiver<Vec<AppInstance>>,
     tasks: JoinSet<()>,
 }
 
@@ -53,10 +53,10 @@ impl Pieces {
     pub async fn install(scene: &Scene) -> Self {
         let (folder, range) = (scene.path("pieces"), Range::claim());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-        let settings = Settings {
+        let settings = AppSettings {
             first_port: range.first,
             test_address: listener.local_addr().ok(),
-            ..Settings::default()
+            ..AppSettings::default()
         };
         settings.write(&folder);
         preset::install_program(&folder, range.first);
@@ -74,8 +74,8 @@ impl Pieces {
         pieces
     }
 
-    /// Launches it as a person would, and waits until it listens.
-    pub async fn launch(&mut self) -> Instance {
+    /// Launches it as a user would, and waits until it listens.
+    pub async fn launch(&mut self) -> AppInstance {
         let next = self.starts() + 1;
         let (program, args) = self.command();
         let mut process = Process::start(&program, |command| {
@@ -100,8 +100,8 @@ impl Pieces {
 
     /// Changes its settings. A running process sees the change at once; a port takes effect at the
     /// next start.
-    pub fn alter(&self, change: impl FnOnce(&mut Settings)) {
-        Settings::alter(&self.folder, change);
+    pub fn alter(&self, change: impl FnOnce(&mut AppSettings)) {
+        AppSettings::alter(&self.folder, change);
     }
 
     /// Injects a fault into its newest process, and waits until it is in effect.
@@ -114,12 +114,12 @@ impl Pieces {
         self.instances.borrow().len()
     }
 
-    pub fn newest(&self) -> Instance {
+    pub fn newest(&self) -> AppInstance {
         self.instances.borrow().last().cloned().expect("it was started")
     }
 
     /// Its process with this number, counted from 1, once it listens.
-    pub async fn instance(&self, number: usize) -> Instance {
+    pub async fn instance(&self, number: usize) -> AppInstance {
         let mut instances = self.instances.clone();
         let lived =
             timeout(PATIENCE, instances.wait_for(|instances| instances.len() >= number)).await;

@@ -18,28 +18,28 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::behaviour::{Behaviour, Behaviours};
-use super::connections::{ConnectionListener, Connections};
+use super::behaviour::{AppBehaviour, Behaviours};
+use super::connections::{AppConnections, ConnectionListener};
 use super::fault::Area;
 use super::http;
-use super::mcp::sessions::Sessions;
-use super::settings::{Flap, OnRestart, Settings};
+use super::mcp::sessions::AppSessions;
+use super::settings::{AppSettings, Flap, OnRestart};
 use super::test_connection::TestConnection;
 use crate::oracle::ledger::Ledger;
 
 /// The running fake.
-pub(super) struct App {
+pub(super) struct FakeApp {
     pub(super) folder: PathBuf,
     pub(super) ledger: Ledger,
     pub(super) port: u16,
     pub(super) behaviours: Behaviours,
-    pub(super) sessions: Sessions,
-    pub(super) connections: Connections,
+    pub(super) sessions: AppSessions,
+    pub(super) connections: AppConnections,
     /// How many of the next replies to drop.
     pub(super) lost_replies: AtomicU32,
     pub(super) ballast: Mutex<Vec<Ballast>>,
     tasks: Mutex<JoinSet<()>>,
-    pub(super) leave: mpsc::UnboundedSender<Exit>,
+    pub(super) leave: mpsc::UnboundedSender<AppExit>,
 }
 
 /// Allocated memory.
@@ -49,7 +49,7 @@ pub(super) struct Ballast {
 }
 
 /// How the process exits.
-pub(super) enum Exit {
+pub(super) enum AppExit {
     Quit,
     Restart,
     Crash { next_after: Option<u64> },
@@ -60,18 +60,18 @@ const REPLY_TIME: Duration = Duration::from_millis(20);
 
 /// Runs in this folder, after a delay in milliseconds, until something ends it.
 pub async fn run(folder: &Path, after: u64) {
-    let settings = Settings::read(folder);
+    let settings = AppSettings::read(folder);
     sleep(Duration::from_millis(after + settings.start_millis)).await;
     let listener = listen(folder).await;
     let port = listener.local_addr().expect("it listens").port();
     let (leave, mut leaving) = mpsc::unbounded_channel();
-    let app = Arc::new(App {
+    let app = Arc::new(FakeApp {
         folder: folder.to_owned(),
         ledger: Ledger::at(folder.join("ledger")),
         port,
         behaviours: Behaviours::new(),
-        sessions: Sessions::default(),
-        connections: Connections::default(),
+        sessions: AppSessions::default(),
+        connections: AppConnections::default(),
         lost_replies: AtomicU32::new(0),
         ballast: Mutex::default(),
         tasks: Mutex::default(),
@@ -90,13 +90,13 @@ pub async fn run(folder: &Path, after: u64) {
         Some(exit) = leaving.recv() => exit,
     };
     match exit {
-        Exit::Quit => std::process::exit(0),
-        Exit::Restart => {
+        AppExit::Quit => std::process::exit(0),
+        AppExit::Restart => {
             start_another(folder, 0);
             sleep(REPLY_TIME).await;
             std::process::exit(0)
         }
-        Exit::Crash { next_after } => {
+        AppExit::Crash { next_after } => {
             if let Some(after) = next_after {
                 start_another(folder, after);
             }
@@ -107,7 +107,7 @@ pub async fn run(folder: &Path, after: u64) {
 
 async fn listen(folder: &Path) -> TcpListener {
     loop {
-        let settings = Settings::read(folder);
+        let settings = AppSettings::read(folder);
         let ports: Vec<u16> =
             settings.port.map_or_else(|| settings.ports().collect(), |port| vec![port]);
         for port in ports {
@@ -128,9 +128,9 @@ fn start_another(folder: &Path, after: u64) {
         .expect("it starts again");
 }
 
-impl App {
-    pub(super) fn settings(&self) -> Settings {
-        Settings::read(&self.folder)
+impl FakeApp {
+    pub(super) fn settings(&self) -> AppSettings {
+        AppSettings::read(&self.folder)
     }
 
     /// Runs a task independently of the request that started it.
@@ -141,16 +141,16 @@ impl App {
     /// Handles a restart request; an error is the status to answer with.
     pub(super) fn restart(self: &Arc<Self>) -> Result<(), u16> {
         match self.settings().on_restart {
-            OnRestart::Works => self.leave_after(REPLY_TIME, Exit::Restart),
+            OnRestart::Works => self.leave_after(REPLY_TIME, AppExit::Restart),
             OnRestart::Refuses { status } => return Err(status),
             OnRestart::Ignores => {}
             OnRestart::Lingers { millis } => {
-                self.behaviours.set(Area::Mcp, Behaviour::Refuses { status: 503, times: None });
-                self.leave_after(Duration::from_millis(millis), Exit::Restart);
+                self.behaviours.set(Area::Mcp, AppBehaviour::Refuses { status: 503, times: None });
+                self.leave_after(Duration::from_millis(millis), AppExit::Restart);
             }
             OnRestart::Overlaps => {
-                self.behaviours.set(Area::Mcp, Behaviour::Refuses { status: 503, times: None });
-                Settings::alter(&self.folder, |settings| {
+                self.behaviours.set(Area::Mcp, AppBehaviour::Refuses { status: 503, times: None });
+                AppSettings::alter(&self.folder, |settings| {
                     (settings.port, settings.on_restart) = (None, OnRestart::Works);
                 });
                 start_another(&self.folder, 0);
@@ -160,7 +160,7 @@ impl App {
     }
 
     pub(super) fn quit(self: &Arc<Self>) {
-        self.leave_after(REPLY_TIME, Exit::Quit);
+        self.leave_after(REPLY_TIME, AppExit::Quit);
     }
 
     /// Frees the memory that was not allocated for good.
@@ -168,7 +168,7 @@ impl App {
         self.ballast.lock().retain(|ballast| ballast.for_good);
     }
 
-    fn leave_after(self: &Arc<Self>, wait: Duration, exit: Exit) {
+    fn leave_after(self: &Arc<Self>, wait: Duration, exit: AppExit) {
         let leave = self.leave.clone();
         self.spawn(async move {
             sleep(wait).await;
@@ -179,8 +179,8 @@ impl App {
     fn flap(self: &Arc<Self>, flap: Option<Flap>) {
         let Some(flap) = flap.filter(|flap| flap.left > 0) else { return };
         let rest = Flap { left: flap.left - 1, ..flap };
-        Settings::alter(&self.folder, |settings| settings.flap = Some(rest));
-        let exit = Exit::Crash { next_after: Some(flap.down_millis) };
+        AppSettings::alter(&self.folder, |settings| settings.flap = Some(rest));
+        let exit = AppExit::Crash { next_after: Some(flap.down_millis) };
         self.leave_after(Duration::from_millis(flap.up_millis), exit);
     }
 }

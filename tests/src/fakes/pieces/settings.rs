@@ -13,7 +13,7 @@ pub const PORTS: u16 = 34;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct AppSettings {
     /// The first port of its range. Each fake has its own range.
     pub first_port: u16,
     /// The port to use at the next start; `None` for the first free one.
@@ -59,7 +59,7 @@ pub struct Flap {
     pub down_millis: u64,
 }
 
-impl Default for Settings {
+impl Default for AppSettings {
     fn default() -> Self {
         Self {
             first_port: 39300,
@@ -78,7 +78,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl AppSettings {
     /// The settings in this folder, or the defaults.
     pub fn read(folder: &Path) -> Self {
         match std::fs::read(folder.join(FILE)) {

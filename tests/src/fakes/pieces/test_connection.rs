@@ -1,7 +1,7 @@
 //! The connection between a test and each process of its fake PiecesOS.
 //!
 //! # Theory of operation
-//! Whoever launches the process, it reads the test's address from its settings and connects there.
+//! However the process was launched, it reads the test's address from its settings and connects there.
 //! It reports its process id and port. The test then sends faults, one per line, and the process
 //! confirms each one. The process exits when the connection breaks, so nothing outlives its test;
 //! the test notices the end of a process in the same way.
@@ -17,24 +17,24 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::fault::Fault;
-use super::settings::Settings;
+use super::settings::AppSettings;
 use crate::PATIENCE;
 
 /// A process of the fake, as its test sees it.
 #[derive(Clone, Debug)]
-pub struct Instance {
+pub struct AppInstance {
     pub pid: u32,
     pub port: u16,
     orders: mpsc::Sender<(Fault, oneshot::Sender<()>)>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Hello {
+struct InstanceHello {
     pid: u32,
     port: u16,
 }
 
-impl Instance {
+impl AppInstance {
     /// Injects a fault, and waits until it is in effect.
     pub async fn tell(&self, fault: Fault) {
         let (done, is_done) = oneshot::channel();
@@ -59,19 +59,22 @@ impl Instance {
 }
 
 /// The test's side: accepts connections from processes and publishes them in order of arrival.
-pub(super) async fn receive(listener: TcpListener, instances: watch::Sender<Vec<Instance>>) {
+pub(super) async fn receive(listener: TcpListener, instances: watch::Sender<Vec<AppInstance>>) {
     let mut tasks = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         tasks.spawn(serve_instance(stream, instances.clone()));
     }
 }
 
-async fn serve_instance(stream: TcpStream, instances: watch::Sender<Vec<Instance>>) -> Option<()> {
+async fn serve_instance(
+    stream: TcpStream,
+    instances: watch::Sender<Vec<AppInstance>>,
+) -> Option<()> {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
-    let hello: Hello = serde_json::from_str(&lines.next_line().await.ok()??).ok()?;
+    let hello: InstanceHello = serde_json::from_str(&lines.next_line().await.ok()??).ok()?;
     let (orders, mut ordered) = mpsc::channel::<(Fault, oneshot::Sender<()>)>(8);
-    let instance = Instance { pid: hello.pid, port: hello.port, orders };
+    let instance = AppInstance { pid: hello.pid, port: hello.port, orders };
     instances.send_modify(|instances| instances.push(instance));
     let mut waiting = std::collections::VecDeque::new();
     loop {
@@ -99,11 +102,11 @@ pub(super) struct TestConnection {
 impl TestConnection {
     /// Connects to the test, if there is one.
     pub(super) async fn call(folder: &Path, port: u16) -> Option<Self> {
-        let test_address = Settings::read(folder).test_address?;
+        let test_address = AppSettings::read(folder).test_address?;
         let stream = TcpStream::connect(test_address).await.expect("the test waits for its lives");
         let (read, write) = stream.into_split();
         let mut line = Self { read: BufReader::new(read).lines(), write };
-        let hello = Hello { pid: std::process::id(), port };
+        let hello = InstanceHello { pid: std::process::id(), port };
         line.say(&serde_json::to_string(&hello).expect("numbers are JSON")).await;
         Some(line)
     }

@@ -18,11 +18,11 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::server::Server;
+use super::server::SingleVersionServer;
 
 /// Accepts a message.
 pub async fn post(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<SingleVersionServer>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
@@ -87,7 +87,10 @@ pub async fn post(
 }
 
 /// The notification stream of the 2025 versions.
-pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpResponse {
+pub async fn get(
+    State(server): State<Arc<SingleVersionServer>>,
+    headers: HeaderMap,
+) -> HttpResponse {
     if server.protocol_version.is_stateless() || !has_known_session(&headers) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -109,7 +112,11 @@ pub async fn get(State(server): State<Arc<Server>>, headers: HeaderMap) -> HttpR
 }
 
 /// The refusal of a request with wrong headers.
-fn refusal(server: &Server, request: &Request, headers: &HeaderMap) -> Option<HttpResponse> {
+fn refusal(
+    server: &SingleVersionServer,
+    request: &Request,
+    headers: &HeaderMap,
+) -> Option<HttpResponse> {
     let refuse = |status: StatusCode, code: i32, why: &str| {
         Some(json(status, &Response::error(Some(request.id.clone()), code, why)))
     };
@@ -127,7 +134,7 @@ fn refusal(server: &Server, request: &Request, headers: &HeaderMap) -> Option<Ht
         }
         ProtocolVersion::Session(_) => None,
         ProtocolVersion::Stateless if header("mcp-protocol-version") != Some("2026-07-28") => {
-            refuse(StatusCode::BAD_REQUEST, -32022, "not this revision")
+            refuse(StatusCode::BAD_REQUEST, -32022, "not this version")
         }
         ProtocolVersion::Stateless => {
             let named = stateless::mcp_name(request);

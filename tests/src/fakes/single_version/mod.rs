@@ -1,6 +1,6 @@
 //! An upstream that speaks exactly one MCP version, over any transport of that version.
 //!
-//! `single-version-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]` is the process; [`Upstream`]
+//! `single-version-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]` is the process; [`SingleVersionUpstream`]
 //! starts one. It refuses requests in any other version. Every tool call is written to the ledger
 //! before it is answered.
 //!
@@ -18,4 +18,4 @@ pub mod tasks;
 pub mod tools;
 pub mod upstream;
 
-pub use upstream::{Transport, Upstream};
+pub use upstream::{FakeTransport, SingleVersionUpstream};

@@ -27,7 +27,7 @@ pub const NOTE: &str = "note:1";
 pub type MessageSender = mpsc::UnboundedSender<Message>;
 
 /// The server, independent of the transport.
-pub struct Server {
+pub struct SingleVersionServer {
     pub protocol_version: ProtocolVersion,
     pub ledger: Ledger,
     /// Notifications for all clients.
@@ -51,7 +51,7 @@ pub(super) struct ClientState {
     under_way: HashMap<Id, CancellationToken>,
 }
 
-impl Server {
+impl SingleVersionServer {
     pub fn new(protocol_version: ProtocolVersion, ledger: Ledger) -> Arc<Self> {
         let (notifications, _) = broadcast::channel(64);
         let (tasks, client, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
@@ -168,7 +168,7 @@ impl Server {
         let refuses_discover =
             refuses_discover && self.refuses_discover.swap(false, Ordering::Relaxed);
         let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
-        let error = json!({ "code": -32022, "message": "not this revision", "data": data });
+        let error = json!({ "code": -32022, "message": "not this version", "data": data });
         refuses_discover.then(|| Raw::of(&error))
     }
 
@@ -258,16 +258,16 @@ impl Server {
         let newer = matches!(request.method.as_str(), method::DISCOVER | method::LISTEN);
         match self.protocol_version {
             ProtocolVersion::Stateless if older => {
-                Some(replies::error(-32601, "not in this revision"))
+                Some(replies::error(-32601, "not in this version"))
             }
             ProtocolVersion::Stateless if claimed != Some("2026-07-28") => {
-                Some(replies::error(-32602, "`_meta` does not say which revision"))
+                Some(replies::error(-32602, "`_meta` does not say which version"))
             }
             ProtocolVersion::Session(_) if newer => {
-                Some(replies::error(-32601, "not in this revision"))
+                Some(replies::error(-32601, "not in this version"))
             }
             ProtocolVersion::Session(_) if claimed.is_some() => {
-                Some(replies::error(-32602, "`_meta` is of another revision"))
+                Some(replies::error(-32602, "`_meta` is of another version"))
             }
             ProtocolVersion::Stateless | ProtocolVersion::Session(_) => None,
         }

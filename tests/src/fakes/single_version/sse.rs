@@ -16,12 +16,12 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::sse;
 
-use super::server::{MessageSender, Server};
+use super::server::{MessageSender, SingleVersionServer};
 
 /// A server with one stream at a time.
 #[derive(Clone)]
 pub struct SseState {
-    pub server: Arc<Server>,
+    pub server: Arc<SingleVersionServer>,
     pub messages: Arc<Mutex<Option<MessageSender>>>,
     pub tasks: TaskTracker,
 }

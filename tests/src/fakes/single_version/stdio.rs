@@ -10,10 +10,10 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::envelope::Message;
 
-use super::server::Server;
+use super::server::SingleVersionServer;
 
 /// Serves until its input ends.
-pub async fn serve(server: Arc<Server>) {
+pub async fn serve(server: Arc<SingleVersionServer>) {
     let (messages, mut said) = mpsc::unbounded_channel::<Message>();
     let tasks = TaskTracker::new();
     tasks.spawn(async move {

@@ -16,7 +16,7 @@ use evermoor_core::protocol::translate::task::{EXTENSION, RELATED};
 
 use super::replies;
 use super::replies::{client_capabilities, text};
-use super::server::{MessageSender, Server};
+use super::server::{MessageSender, SingleVersionServer};
 use super::tools::form;
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Task {
 
 const PAUSE: u64 = 20;
 
-impl Server {
+impl SingleVersionServer {
     /// The task for a call, if the call becomes one.
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
         let wanted = match self.protocol_version.is_stateless() {

@@ -11,7 +11,7 @@ use evermoor_core::protocol::mcp::{SessionVersion, meta, method};
 
 use super::replies;
 use super::replies::{client_capabilities, text};
-use super::server::{List, MessageSender, NOTE, Server};
+use super::server::{List, MessageSender, NOTE, SingleVersionServer};
 use crate::oracle::ledger::Ledger;
 
 /// A request state that must come back byte for byte.
@@ -23,13 +23,13 @@ pub const NAMES: [&str; 17] = [
     "content", "number", "touch", "grow", "slow", "slow_ask",
 ];
 
-pub fn list(server: &Server) -> Value {
+pub fn list(server: &SingleVersionServer) -> Value {
     let grown = server.client.lock().grown.then_some("grown");
     let tools: Vec<Value> = NAMES.into_iter().chain(grown).map(|name| tool(server, name)).collect();
     json!({ "tools": tools })
 }
 
-fn tool(server: &Server, name: &str) -> Value {
+fn tool(server: &SingleVersionServer, name: &str) -> Value {
     let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
     if name.starts_with("slow")
         && server.protocol_version.knows(SessionVersion::V2025_11_25)
@@ -58,7 +58,7 @@ impl Drop for Unfinished {
     }
 }
 
-impl Server {
+impl SingleVersionServer {
     pub(super) async fn call(
         &self,
         request: &Request,

@@ -9,7 +9,7 @@ use crate::scene::programs::{Process, built};
 
 /// Its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum FakeTransport {
     /// Streamable HTTP.
     Http,
     /// HTTP+SSE.
@@ -19,27 +19,27 @@ pub enum Transport {
 }
 
 /// An upstream that speaks one MCP version.
-pub struct Upstream {
+pub struct SingleVersionUpstream {
     pub name: String,
     pub ledger: Ledger,
     pub protocol_version: ProtocolVersion,
-    pub transport: Transport,
+    pub transport: FakeTransport,
     url: String,
     process: Option<Process>,
 }
 
-impl Upstream {
+impl SingleVersionUpstream {
     /// Starts it. Over stdio the gateway starts it, from [`entry`](Self::entry).
     pub async fn start(
         scene: &Scene,
         name: &str,
         protocol_version: ProtocolVersion,
-        transport: Transport,
+        transport: FakeTransport,
     ) -> Self {
         let ledger = Ledger::at(scene.path(&format!("{name}.ledger")));
         let (url, process) = match transport {
-            Transport::Stdio => (String::new(), None),
-            Transport::Http | Transport::Sse => {
+            FakeTransport::Stdio => (String::new(), None),
+            FakeTransport::Http | FakeTransport::Sse => {
                 let (url, process) =
                     started(protocol_version, transport, &ledger, "127.0.0.1:0").await;
                 (url, Some(process))
@@ -56,8 +56,8 @@ impl Upstream {
     /// Its configuration entry.
     pub fn entry(&self) -> String {
         match self.transport {
-            Transport::Http | Transport::Sse => entry::at(&self.name, &self.url),
-            Transport::Stdio => {
+            FakeTransport::Http | FakeTransport::Sse => entry::at(&self.name, &self.url),
+            FakeTransport::Stdio => {
                 let ledger = self.ledger.path().to_str().expect("a path is text");
                 let args = [self.protocol_version.as_str(), "stdio", ledger].map(str::to_owned);
                 entry::program(&self.name, &built("single-version-upstream"), &args)
@@ -89,11 +89,11 @@ impl Upstream {
 
 async fn started(
     protocol_version: ProtocolVersion,
-    transport: Transport,
+    transport: FakeTransport,
     ledger: &Ledger,
     address: &str,
 ) -> (String, Process) {
-    let transport = if transport == Transport::Sse { "sse" } else { "http" };
+    let transport = if transport == FakeTransport::Sse { "sse" } else { "http" };
     let mut process = Process::start(&built("single-version-upstream"), |command| {
         command.args([protocol_version.as_str(), transport]).arg(ledger.path()).arg(address);
     });

@@ -38,12 +38,12 @@ pub enum Act {
     /// Answers with this delay.
     Wait { millis: u64 },
     /// Executes, and sends a malformed or unusual reply.
-    Reply(Reply),
+    Reply(ScriptedReply),
 }
 
 /// Malformed and unusual replies, sent after the call was executed and recorded in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reply {
+pub enum ScriptedReply {
     /// Truncated JSON.
     Malformed,
     /// A result and an error in one reply.

@@ -23,7 +23,7 @@ use crate::PATIENCE;
 
 /// What the proxy does to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum NetworkFault {
     /// Stops listening and cuts existing connections.
     Refuse,
     /// Resets the connection before reading any of the request.
@@ -61,7 +61,7 @@ pub struct Proxy {
 #[derive(Clone, Debug, Default)]
 struct Plan {
     version: u64,
-    fault: Option<Fault>,
+    fault: Option<NetworkFault>,
     /// Only requests that contain this text.
     only: Option<String>,
     /// How many more requests to affect; `None` for all.
@@ -95,18 +95,18 @@ impl Proxy {
     }
 
     /// Applies a fault to everything from now on.
-    pub async fn set(&self, fault: Fault) {
+    pub async fn set(&self, fault: NetworkFault) {
         self.apply(Plan { fault: Some(fault), ..Plan::default() }).await;
     }
 
     /// Applies a fault to requests that contain `text`, and lets others pass.
-    pub async fn set_on(&self, text: &str, fault: Fault) {
+    pub async fn set_on(&self, text: &str, fault: NetworkFault) {
         let only = Some(text.to_owned());
         self.apply(Plan { fault: Some(fault), only, ..Plan::default() }).await;
     }
 
     /// Applies a fault to the next request that contains `text`.
-    pub async fn once_on(&self, text: &str, fault: Fault) {
+    pub async fn once_on(&self, text: &str, fault: NetworkFault) {
         let (only, left) = (Some(text.to_owned()), Some(Arc::new(AtomicUsize::new(1))));
         self.apply(Plan { fault: Some(fault), only, left, ..Plan::default() }).await;
     }
@@ -162,12 +162,12 @@ impl Proxy {
 
 impl Plan {
     /// The fault that affects a whole connection, whatever is sent over it.
-    fn for_all(&self) -> Option<Fault> {
+    fn for_all(&self) -> Option<NetworkFault> {
         self.fault.filter(|_| self.only.is_none())
     }
 
     /// The fault for this request.
-    fn for_request(&self, text: &str) -> Option<Fault> {
+    fn for_request(&self, text: &str) -> Option<NetworkFault> {
         let meant = self.only.as_ref().is_none_or(|only| text.contains(only.as_str()));
         let fault = self.fault.filter(|_| meant)?;
         let Some(left) = &self.left else { return Some(fault) };
@@ -193,7 +193,7 @@ impl Acceptor {
         let mut connections = JoinSet::new();
         loop {
             let plan = self.plans.borrow_and_update().clone();
-            if plan.for_all() == Some(Fault::Refuse) {
+            if plan.for_all() == Some(NetworkFault::Refuse) {
                 listener = None;
                 connections.shutdown().await;
             } else if listener.is_none() {
@@ -212,7 +212,7 @@ impl Acceptor {
                 changed = self.plans.changed() => if changed.is_err() { return },
                 Ok((client, _)) = accepted => {
                     while connections.try_join_next().is_some() {}
-                    if plan.for_all() == Some(Fault::ResetAtAccept) {
+                    if plan.for_all() == Some(NetworkFault::ResetAtAccept) {
                         relay::reset(client);
                         self.resets.send_modify(|resets| *resets += 1);
                     } else {

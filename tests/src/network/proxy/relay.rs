@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::request::{head, whole};
-use super::{Fault, Plan, Seen};
+use super::{NetworkFault, Plan, Seen};
 
 pub(super) struct Relay {
     client: TcpStream,
@@ -19,7 +19,7 @@ pub(super) struct Relay {
     plans: watch::Receiver<Plan>,
     seen: watch::Sender<Vec<Seen>>,
     /// The fault that affects the current answer.
-    fault: Option<Fault>,
+    fault: Option<NetworkFault>,
     asked: BytesMut,
     answered: BytesMut,
 }
@@ -53,7 +53,7 @@ impl Relay {
             return reset(self.client);
         };
         let _ = upstream.set_nodelay(true);
-        if self.plans.borrow_and_update().for_all() == Some(Fault::Blackhole) {
+        if self.plans.borrow_and_update().for_all() == Some(NetworkFault::Blackhole) {
             return silence(self.client).await;
         }
         let end = loop {
@@ -74,7 +74,7 @@ impl Relay {
             biased;
             changed = self.plans.changed() => match changed {
                 Ok(()) => match self.plans.borrow_and_update().for_all() {
-                    Some(Fault::Blackhole | Fault::HalfOpen) => Step::Break(End::Silence),
+                    Some(NetworkFault::Blackhole | NetworkFault::HalfOpen) => Step::Break(End::Silence),
                     _ => Step::Continue(()),
                 },
                 Err(_) => Step::Break(End::Close),
@@ -97,9 +97,9 @@ impl Relay {
         let text = String::from_utf8_lossy(&request).into_owned();
         self.fault = self.plans.borrow().for_request(&text);
         match self.fault {
-            Some(Fault::ResetUnforwarded) => return self.swallow(text, End::Reset),
-            Some(Fault::Blackhole) => return self.swallow(text, End::Silence),
-            Some(Fault::Latency(wait)) => sleep(wait).await,
+            Some(NetworkFault::ResetUnforwarded) => return self.swallow(text, End::Reset),
+            Some(NetworkFault::Blackhole) => return self.swallow(text, End::Silence),
+            Some(NetworkFault::Latency(wait)) => sleep(wait).await,
             _ => {}
         }
         if upstream.write_all(&request).await.is_err() {
@@ -117,13 +117,13 @@ impl Relay {
     /// Forwards the upstream's answer, as far as the fault allows.
     async fn answer(&mut self) -> Step {
         match self.fault {
-            Some(Fault::ResetAfterRequest) => Step::Break(End::Reset),
-            Some(Fault::FinMidHeaders) if self.answered.len() >= ENOUGH_OF_A_HEAD => {
+            Some(NetworkFault::ResetAfterRequest) => Step::Break(End::Reset),
+            Some(NetworkFault::FinMidHeaders) if self.answered.len() >= ENOUGH_OF_A_HEAD => {
                 self.answered.truncate(ENOUGH_OF_A_HEAD);
                 self.pass().await;
                 Step::Break(End::Close)
             }
-            Some(Fault::FinMidBody) => match head(&self.answered) {
+            Some(NetworkFault::FinMidBody) => match head(&self.answered) {
                 Some(head) if self.answered.len() > head + 1 => {
                     let half = (self.answered.len() - head) / 2;
                     self.answered.truncate(head + half);
@@ -132,8 +132,8 @@ impl Relay {
                 }
                 _ => Step::Continue(()),
             },
-            Some(Fault::FinMidHeaders) => Step::Continue(()),
-            Some(Fault::Drip(rate)) => self.drip(rate).await,
+            Some(NetworkFault::FinMidHeaders) => Step::Continue(()),
+            Some(NetworkFault::Drip(rate)) => self.drip(rate).await,
             _ => match self.pass().await {
                 true => Step::Continue(()),
                 false => Step::Break(End::Close),

@@ -1,6 +1,6 @@
 //! Agents with a real command line, driven by a [`model`] that does what the test says.
 //!
-//! An agent is set up with `evermoor setup`, as a person would, and then given one prompt.
+//! An agent is set up with `evermoor setup`, as a user would, and then given one prompt.
 
 pub mod model;
 
@@ -25,7 +25,7 @@ pub enum Agent {
 }
 
 /// An agent at work on a prompt.
-pub struct Session {
+pub struct AgentSession {
     agent: Agent,
     child: Child,
 }
@@ -62,7 +62,7 @@ impl Agent {
         }))
     }
 
-    /// Writes what a person has configured before `evermoor setup`: the model, in most cases.
+    /// Writes what a user has configured before `evermoor setup`: the model, in most cases.
     pub fn configure(self, machine: &Machine, model: &Model) {
         let origin = &model.origin;
         match self {
@@ -91,7 +91,7 @@ impl Agent {
     }
 
     /// Starts it with a prompt.
-    pub fn start(self, machine: &Machine, model: &Model) -> Session {
+    pub fn start(self, machine: &Machine, model: &Model) -> AgentSession {
         let mut command = match self {
             Self::Gemini => {
                 let mut command = machine.command(&node());
@@ -124,11 +124,11 @@ impl Agent {
             }
         }
         command.stdin(Stdio::null());
-        Session { agent: self, child: command.spawn().expect("the agent starts") }
+        AgentSession { agent: self, child: command.spawn().expect("the agent starts") }
     }
 }
 
-impl Session {
+impl AgentSession {
     /// Waits until it is done and returns what it printed.
     pub async fn ended(self) -> String {
         let output = timeout(PATIENCE, self.child.wait_with_output()).await;
@@ -146,7 +146,7 @@ fn cache() -> PathBuf {
 }
 
 /// The package of grok contains a compressed program, which its installation unpacks into the home
-/// of the person.
+/// of the user.
 fn unpacked_grok() -> PathBuf {
     let package = folder().join("node_modules/@xai-official/grok-linux-x64");
     let packed = installed(package.join("bin/grok.br"));

@@ -21,11 +21,11 @@ use crate::PATIENCE;
 /// A model under the control of a test.
 pub struct Model {
     pub origin: String,
-    turns: mpsc::UnboundedReceiver<Turn>,
+    turns: mpsc::UnboundedReceiver<ModelTurn>,
 }
 
 /// A request of the agent in the conversation. It waits until the test decides.
-pub struct Turn {
+pub struct ModelTurn {
     agent: Agent,
     request: Value,
     decision: oneshot::Sender<Decision>,
@@ -37,9 +37,9 @@ enum Decision {
 }
 
 #[derive(Clone)]
-struct Endpoint {
+struct ModelEndpoint {
     agent: Agent,
-    turns: mpsc::UnboundedSender<Turn>,
+    turns: mpsc::UnboundedSender<ModelTurn>,
 }
 
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let origin = format!("http://{}", listener.local_addr().expect("it listens"));
         let (sender, turns) = mpsc::unbounded_channel();
-        let endpoint = Arc::new(Endpoint { agent, turns: sender });
+        let endpoint = Arc::new(ModelEndpoint { agent, turns: sender });
         let app = Router::new().fallback(answer).with_state(endpoint);
         #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
         drop(tokio::spawn(async move { axum::serve(listener, app).await }));
@@ -65,13 +65,13 @@ impl Model {
     }
 
     /// The agent's next request.
-    pub async fn asked(&mut self) -> Turn {
+    pub async fn asked(&mut self) -> ModelTurn {
         let turn = timeout(PATIENCE, self.turns.recv()).await;
         turn.expect("the agent asks its model in time").expect("the model listens")
     }
 }
 
-impl Turn {
+impl ModelTurn {
     /// Lets the agent call a tool of the entry `evermoor`.
     pub fn call(self, tool: &str, arguments: Value) {
         let decision = Decision::Call { tool: tool.to_owned(), arguments };
@@ -120,7 +120,7 @@ impl Turn {
     }
 }
 
-async fn answer(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) -> Response {
+async fn answer(State(endpoint): State<Arc<ModelEndpoint>>, uri: Uri, body: Bytes) -> Response {
     let path = uri.path();
     let protocol = match path {
         _ if path.ends_with("/responses") => Protocol::Responses,
@@ -133,7 +133,7 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) ->
         true => Decision::Done,
         false => {
             let (decision, decided) = oneshot::channel();
-            let turn = Turn { agent: endpoint.agent, request, decision };
+            let turn = ModelTurn { agent: endpoint.agent, request, decision };
             // After the test, nobody decides any more.
             let _ = endpoint.turns.send(turn);
             decided.await.unwrap_or(Decision::Done)

@@ -21,7 +21,7 @@ export const install = 'Restart to update'
 export const installing = 'Updating…'
 export const delivery: Record<Delivery, string | undefined> = {
   withButtons: undefined,
-  plain: 'They are plain text without buttons: macOS offers buttons only to applications that a registered developer has signed.',
+  plain: 'They have no buttons, because this build is not signed by a registered developer.',
   declined: 'macOS does not show them. To see them, allow Evermoor under Notifications in System Settings.',
 }
 export const folders = 'Folders'
@@ -72,7 +72,7 @@ export const allow = (kind: string) => `Allowed ${kind.toLowerCase()}`
 export const allowAbout = 'One pattern per line; * matches anything. Leave empty to allow everything.'
 export const deny = (kind: string) => `Hidden ${kind.toLowerCase()}`
 export const denyAbout = 'One pattern per line. Hidden wins over allowed.'
-export const noEditors = 'No editor has its own lists. Add them under [editors.NAME] in config.toml to show one editor less.'
+export const noEditors = 'No editor has its own lists. To show one editor fewer tools, add lists under [editors.NAME] in config.toml.'
 
 export const save = 'Save'
 export const saving = 'Saving…'

@@ -112,7 +112,7 @@ impl OAuthOptions {
             return Err(wrong(start, what, "Remove one of them."));
         }
         if !url.template().is_plain() {
-            let what = "The `url` contains a secret, which the authorization server would learn.";
+            let what = "The `url` contains a secret. A sign-in would reveal it to the authorization server.";
             return Err(wrong(start, what, "Remove the secret from `url`, or remove `auth`."));
         }
         if !is_private(url.placeholder()) {

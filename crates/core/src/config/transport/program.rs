@@ -132,7 +132,7 @@ pub(crate) fn or_url(
         (Some(url), Some(command)) => Err(ConfigError {
             line: Some(line(text, url.span().start.max(command.span().start))),
             what: format!("The server `{name}` has both a `url` and a `command`."),
-            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
+            remedy: "Keep `url` to connect to a server, or `command` to start a program.".into(),
         }),
         (Some(_), None) => Err(ConfigError {
             line: name_line,
@@ -196,7 +196,7 @@ mod tests {
             ("command = \"x\"\nenv = { \"A=B\" = \"1\" }", 2, "A=B"),
             ("command = \"x\"\nenv = { A = \"${keyring}\" }", 3, "${keyring:NAME}"),
             ("command = \"x\"\nargs = [\"--token=${keyring:a}\"]", 2, "in `env`"),
-            ("command = \"x\"\nurl = \"http://x\"", 3, "one of them"),
+            ("command = \"x\"\nurl = \"http://x\"", 3, "Keep `url`"),
             ("url = \"http://x\"\nargs = [\"x\"]", 1, "`command`"),
             ("url = \"http://x\"\nstart_timeout = 5", 1, "`command`"),
             ("title = \"A\"", 1, "`command`"),

@@ -83,21 +83,21 @@ impl RequestState {
     }
 
     /// The signed token.
-    pub fn seal(&self, key: &SessionKey) -> String {
+    pub fn sign(&self, key: &SessionKey) -> String {
         let claims = serde_json::to_string(self).expect("strings are serializable");
-        format!("{PREFIX}{}", key.seal(PURPOSE, &claims))
+        format!("{PREFIX}{}", key.sign_text(PURPOSE, &claims))
     }
 
     /// Checks the token that an editor sends with a call.
-    pub fn open(
+    pub fn verify(
         text: &str,
         key: &SessionKey,
         editor: &str,
         request: &Request,
         now: u64,
     ) -> RequestStateCheck {
-        let Some(sealed) = text.strip_prefix(PREFIX) else { return RequestStateCheck::Foreign };
-        let claims = key.open(PURPOSE, sealed);
+        let Some(signed) = text.strip_prefix(PREFIX) else { return RequestStateCheck::Foreign };
+        let claims = key.verify_text(PURPOSE, signed);
         let Some(state) = claims.and_then(|claims| serde_json::from_str::<Self>(&claims).ok())
         else {
             return RequestStateCheck::Rejected;
@@ -142,11 +142,11 @@ mod tests {
     fn token(key: &SessionKey) -> String {
         RequestState::new("n".into(), "instance", "claude", &call("a", "1"))
             .issued(100, 60)
-            .seal(key)
+            .sign(key)
     }
 
     fn open(text: &str, editor: &str, request: &Request, now: u64) -> RequestStateCheck {
-        RequestState::open(text, &SessionKey::new([1; 32]), editor, request, now)
+        RequestState::verify(text, &SessionKey::new([1; 32]), editor, request, now)
     }
 
     #[test]
@@ -191,11 +191,11 @@ mod tests {
         ));
         let params = Raw::of(&json!({ "name": "ask" }));
         let request = Request::new(Id::number(1), "tools/call", Some(params));
-        let open = |now| RequestState::open(text, &key, "laptop", &request, now);
+        let open = |now| RequestState::verify(text, &key, "laptop", &request, now);
         let RequestStateCheck::Expired(state) = open(u64::MAX) else { panic!("it was valid") };
         assert_eq!(open(state.issued), RequestStateCheck::Valid(state.clone()));
         assert_eq!(state.pending, Pending::Call);
-        assert_eq!(state.seal(&key), text);
+        assert_eq!(state.sign(&key), text);
     }
 
     proptest! {

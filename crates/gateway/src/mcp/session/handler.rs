@@ -146,7 +146,7 @@ pub(crate) async fn relay(
                     question.request.params.as_ref().map_or(0, |params| params.as_bytes().len()),
                 ) =>
             {
-                question.reject("The editor does not read what it is sent.");
+                question.reject("The editor reads too slowly, so it was not asked.");
             }
             Some(ExchangeEvent::ServerRequest(question)) => {
                 let cancelled = question.withdrawn.clone();

@@ -90,7 +90,7 @@ impl<Call> PendingInput<Call> {
         let questions = with_keys(questions);
         let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
         let needed = input_requests(asked);
-        let result = InputRequired::result(&needed, &state_token.seal(&self.key));
+        let result = InputRequired::result(&needed, &state_token.sign(&self.key));
         let mut all = self.waiting.lock();
         if all.len() >= MAX_PENDING {
             return None;
@@ -106,7 +106,7 @@ impl<Call> PendingInput<Call> {
     pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
         let state_token = self.new_state(editor, request)?.for_rejected_call();
         let named = (1..).zip(links).map(|(number, link)| (format!("{ANSWER_KEY}{number}"), link));
-        Some(InputRequired::result(&input_requests(named), &state_token.seal(&self.key)))
+        Some(InputRequired::result(&input_requests(named), &state_token.sign(&self.key)))
     }
 
     /// Finds the call that an editor sends again, and passes on the input it brings.
@@ -116,7 +116,8 @@ impl<Call> PendingInput<Call> {
             return Resume::New;
         };
         let responses = params.and_then(|params| params.member("inputResponses"));
-        let state_token = match RequestState::open(&state, &self.key, editor, request, self.now()) {
+        let state_token = match RequestState::verify(&state, &self.key, editor, request, self.now())
+        {
             RequestStateCheck::Foreign => return Resume::New,
             RequestStateCheck::Rejected => {
                 return Resume::Refused("`requestState` does not belong to this call.");

@@ -82,8 +82,11 @@ pub(super) async fn make(State(control): State<Arc<ControlApi>>) -> Response {
     match control.links.make() {
         Ok(url) => Json(Link { url }).into_response(),
         Err(error) => {
-            let failure =
-                Failure::new(Code::Internal, format!("No link was made: {error}."), "Try again.");
+            let failure = Failure::new(
+                Code::Internal,
+                format!("The link could not be created: {error}."),
+                "Try again.",
+            );
             refuse(StatusCode::INTERNAL_SERVER_ERROR, failure)
         }
     }

@@ -44,7 +44,7 @@ pub(super) async fn progress(
     Path(name): Path<String>,
 ) -> Response {
     let Some(mut progress) = control.sign_ins.progress(&name) else {
-        let what = format!("No sign-in to `{name}` waits for you.");
+        let what = format!("No sign-in to `{name}` is in progress.");
         let remedy = format!("Run `evermoor login {name}`.");
         return refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy));
     };
@@ -150,7 +150,8 @@ async fn protected(
 }
 
 fn no_sign_in(config: &UpstreamConfig) -> Failure {
-    let what = format!("{} needs no sign-in by a user.", config.title);
-    let remedy = "Only a server with a `url`, and without an `Authorization` header, can use one.";
+    let what = format!("{} needs no sign-in.", config.title);
+    let remedy =
+        "Only servers with a `url` and without an `Authorization` header can use a sign-in.";
     Failure::new(Code::Refused, what, remedy)
 }

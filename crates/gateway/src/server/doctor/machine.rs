@@ -44,8 +44,7 @@ fn written_at(file: &Path) -> Option<SystemTime> {
 /// Judges the clock by its own time and by the newest file.
 fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
     let (id, title) = ("clock", "Clock");
-    let remedy =
-        "Let the system set the clock automatically; until then certificates and times are wrong.";
+    let remedy = "Let the system set the clock automatically; until then, certificate checks and times may be wrong.";
     if now < SystemTime::UNIX_EPOCH + RELEASE_DATE {
         return Check::bad(id, title, "It shows a time before Evermoor was released.", remedy);
     }

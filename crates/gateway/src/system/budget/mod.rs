@@ -118,11 +118,11 @@ pub(crate) enum StillUsed {
 /// A budget is used up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
-    #[error("{limit} of what it sent are waiting to be read")]
+    #[error("{limit} of its messages are waiting to be read")]
     Upstream { limit: String },
-    #[error("this editor already has {limit} of requests and of answers that it has not read")]
+    #[error("this editor already has {limit} of requests and unread answers")]
     Editor { limit: String },
-    #[error("Evermoor already keeps {limit} of messages")]
+    #[error("Evermoor already holds {limit} of messages")]
     All { limit: String },
 }
 

@@ -34,7 +34,7 @@ async fn a_reader_that_waited_for_too_long_is_told_why() {
     let began = Instant::now();
     let refused = upstream.charge(1, ROOM_LIMIT).await.err().unwrap();
     assert_eq!(began.elapsed(), ROOM_LIMIT);
-    assert_eq!(refused.to_string(), "64 MB of what it sent are waiting to be read");
+    assert_eq!(refused.to_string(), "64 MB of its messages are waiting to be read");
     let refused = editor.charge(1, ROOM_LIMIT).await.err().unwrap().to_string();
     assert!(refused.starts_with("this editor already has 64 MB"), "{refused}");
 }
@@ -49,7 +49,7 @@ async fn others_that_use_up_everything_leave_each_a_megabyte() {
     let quiet = budgets.upstream("quiet", 64 * MB);
     let own = quiet.try_charge(OWN).unwrap();
     let most = quiet.try_charge(20 * MB).err().unwrap();
-    assert_eq!(most.to_string(), "Evermoor already keeps 100 MB of messages");
+    assert_eq!(most.to_string(), "Evermoor already holds 100 MB of messages");
     drop(own);
     assert_eq!(quiet.used(), 0);
 }

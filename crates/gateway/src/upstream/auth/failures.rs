@@ -11,12 +11,12 @@ use crate::system::redaction;
 /// How much of an error that others wrote is shown.
 const LONGEST_DETAIL: usize = 200;
 
-/// A person must sign in.
+/// The user must sign in.
 pub(super) fn signed_out(server: &ProtectedServer) -> Failure {
     needs_sign_in(server, format!("{} wants you to sign in.", server.title))
 }
 
-/// A person must sign in again.
+/// The user must sign in again.
 pub(super) fn sign_in_ended(server: &ProtectedServer) -> Failure {
     let title = &server.title;
     needs_sign_in(server, format!("Your sign-in to {title} has ended."))
@@ -30,19 +30,19 @@ pub(super) fn moved(server: &ProtectedServer) -> Failure {
 
 /// The server refuses a token that was issued just now.
 pub(super) fn token_refused(server: &ProtectedServer) -> Failure {
-    let what = format!("{} refuses the access that your sign-in gives.", server.title);
+    let what = format!("{} rejects your sign-in.", server.title);
     let remedy = format!(
-        "Check what your account may do there, or sign in again with `evermoor login {}`.",
+        "Check the permissions of your account there, or sign in again with `evermoor login {}`.",
         server.name
     );
     Failure::new(Code::AuthRequired, what, remedy)
 }
 
-/// The person must permit more.
+/// The user must permit more.
 pub(super) fn lacks_scope(server: &ProtectedServer, scopes: &str) -> Failure {
     let scopes = redaction::excerpt(scopes.as_bytes(), LONGEST_DETAIL);
     let asked = if scopes.is_empty() { String::new() } else { format!(": {scopes}") };
-    needs_sign_in(server, format!("{} wants you to permit more{asked}.", server.title))
+    needs_sign_in(server, format!("{} needs more permissions{asked}.", server.title))
 }
 
 /// The authorization server refuses the client that the user configured.
@@ -58,17 +58,14 @@ pub(super) fn client_refused(server: &ProtectedServer, code: &str) -> Failure {
 
 /// The tokens could not be renewed now; it is tried again.
 pub(super) fn unavailable(server: &ProtectedServer, error: &AuthError) -> Failure {
-    let what = format!(
-        "The authorization server of {} cannot be used now ({}).",
-        server.title,
-        detail(error)
-    );
+    let what =
+        format!("The authorization server of {} is unavailable ({}).", server.title, detail(error));
     Failure::new(Code::ConnectTimeout, what, "Evermoor retries automatically.")
 }
 
 /// There was no answer in time.
 pub(super) fn stopped() -> Failure {
-    let what = "The sign-in of the server could not be read or renewed in time.";
+    let what = "Your sign-in could not be read or renewed in time.";
     Failure::new(Code::ConnectTimeout, what, "Evermoor retries automatically.")
 }
 
@@ -106,16 +103,15 @@ pub(super) fn sign_in_failed(server: &ProtectedServer, error: &AuthError) -> Fai
 
 /// A callback belongs to no sign-in.
 pub(super) fn unknown_sign_in() -> Failure {
-    let what = "This sign-in is not known here: it was used already, it has expired, or Evermoor was restarted \
-                since it began.";
+    let what = "This sign-in is no longer valid: it was already used, it expired, or Evermoor was restarted since.";
     Failure::new(Code::NotFound, what, "Start it again with `evermoor login NAME`.")
 }
 
-/// The person, or the authorization server, refused.
+/// The user, or the authorization server, refused.
 pub(super) fn declined(server: &ProtectedServer, code: &str) -> Failure {
     let code = redaction::excerpt(code.as_bytes(), LONGEST_DETAIL);
     let what = match code.as_str() {
-        "access_denied" => format!("The access to {} was declined.", server.title),
+        "access_denied" => format!("Access to {} was declined.", server.title),
         _ => format!("The authorization server of {} refused the sign-in ({code}).", server.title),
     };
     let remedy = format!("Try again with `evermoor login {}`.", server.name);

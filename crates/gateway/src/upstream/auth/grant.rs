@@ -47,16 +47,16 @@ enum GrantState {
     Unread,
     /// There is an access token, which may have expired.
     Usable(AccessToken),
-    /// A person must do something first.
+    /// The user must do something first.
     Refused(Failure),
 }
 
 enum GrantRequest {
     /// Another token than the one with this number, or any.
     Token { refused: Option<u64>, reply: oneshot::Sender<Result<AccessToken, Failure>> },
-    /// A person signed in.
+    /// The user signed in.
     SignedIn { grant: Box<StoredGrant>, reply: oneshot::Sender<Result<(), Failure>> },
-    /// A person signs out. The reply is the grant that there was.
+    /// The user signs out. The reply is the grant that there was.
     SignOut { reply: oneshot::Sender<Result<Option<StoredGrant>, Failure>> },
 }
 
@@ -118,7 +118,7 @@ impl GrantHandle {
         self.request_token(Some(refused.number)).await
     }
 
-    /// Why a call was refused, if the person must permit more for it. The next sign-in asks for that.
+    /// Why a call was refused, if the user must permit more for it. The next sign-in asks for that.
     pub(crate) fn lacks_scope(&self, headers: &HeaderMap) -> Option<Failure> {
         let server = self.0.server.borrow().clone();
         let scopes = self.0.lacking.add_from(headers, &server.url)?;
@@ -130,7 +130,7 @@ impl GrantHandle {
         self.0.lacking.all()
     }
 
-    /// Uses and stores what a person permitted.
+    /// Uses and stores what the user permitted.
     pub(super) async fn signed_in(&self, grant: StoredGrant) -> Result<(), Failure> {
         let grant = Box::new(grant);
         self.request(|reply| GrantRequest::SignedIn { grant, reply }).await??;
@@ -325,7 +325,7 @@ impl GrantTask {
                 self.adopt(grant);
                 self.current().map_err(RenewalError::Refused)
             }
-            // Perhaps somebody else renewed it with the same refresh token.
+            // Perhaps another process renewed it with the same refresh token.
             Err(RenewalError::Rejected) => self.stored_since().await?.ok_or(RenewalError::Rejected),
             Err(error) => Err(error),
         }

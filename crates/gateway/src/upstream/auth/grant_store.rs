@@ -113,8 +113,8 @@ fn read(file: &Path) -> Result<BTreeMap<String, Value>, Failure> {
 }
 
 fn unusable(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    let what = format!("The file of the sign-ins {} cannot be used: {error}.", file.display());
-    let remedy = "Correct `sign_ins_file`, or make the file readable for yourself alone.";
+    let what = format!("The sign-ins file {} cannot be used: {error}.", file.display());
+    let remedy = "Correct `sign_ins_file`, or make the file readable only by you.";
     Failure::new(Code::SecretMissing, what, remedy)
 }
 

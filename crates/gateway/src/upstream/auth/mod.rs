@@ -1,7 +1,7 @@
 //! Access to upstreams that want a sign-in: OAuth 2.1, as MCP uses it.
 //!
 //! # Theory of operation
-//! A *grant* is what a person (or a client secret) permits Evermoor to do at one server. All editors,
+//! A *grant* is what the user (or a client secret) permits Evermoor to do at one server. All editors,
 //! connections and reconnects share it. One task owns each grant ([`grant`]): it is the only one that
 //! renews its access token, so no two requests race for a rotating refresh token. Everyone else holds a
 //! [`GrantHandle`]: a `watch` with the header of the current token, which is all that a call touches.
@@ -9,10 +9,11 @@
 //! A request that is answered with 401 was not executed. `transport::http::client` asks the task for
 //! another token and sends the request once more. Several requests that were refused with the same token
 //! cause one renewal. Only the gateway that holds the write lease renews, and a rotated token is stored
-//! before it is used, unless the store cannot be written: then it is used, and written again later. If the process dies between receiving and storing it, a person must sign in again:
-//! no order of steps avoids that, because the old token is void as soon as the server has answered.
+//! before it is used, unless the store cannot be written: then it is used, and written later. If the
+//! process dies between receiving and storing it, the user must sign in again: no order of steps avoids
+//! that, because the old token is void as soon as the server has answered.
 //!
-//! Only a person ends a grant, or the authorization server by refusing the refresh token. A network
+//! Only the user ends a grant, or the authorization server by refusing the refresh token. A network
 //! error never does.
 //!
 //! The protocol is rmcp's: discovery, registration, PKCE, issuer and resource checks, refresh.
@@ -21,7 +22,7 @@
 //! - [`grant`]: the task that owns a grant; [`renewal`]: how its token is renewed
 //! - [`lacking_scopes`]: what a call was refused for
 //! - [`grant_store`]: where grants are kept; [`stored_grant`]: what is kept
-//! - [`sign_in`]: sign-ins that wait for a person; [`client_identity`]: as which client;
+//! - [`sign_in`]: sign-ins that wait for the user; [`client_identity`]: as which client;
 //!   [`revocation`]: the end of a grant
 //! - [`pending_secrets`]: what is hidden while a sign-in waits
 //! - [`client_assertion`]: a client with a private key
@@ -104,7 +105,7 @@ impl Grants {
         Self(Arc::new(GrantsState { by_key: Mutex::default(), context }))
     }
 
-    /// The grant for a server. Its task runs as long as somebody holds the handle.
+    /// The grant for a server. Its task runs as long as a handle exists.
     pub(crate) fn of(&self, server: ProtectedServer) -> GrantHandle {
         let key = GrantKey::of(&server);
         let mut by_key = self.0.by_key.lock();

@@ -1,6 +1,6 @@
-//! The secrets of a sign-in that waits for a person: its code verifier, and the code that the browser
+//! The secrets of a sign-in that waits for the user: its code verifier, and the code that the browser
 //! brings back. They are hidden wherever something is shown or logged until the sign-in has ended. The
-//! state is not one of them: it is in the address that the person opens.
+//! state is not one of them: it is in the address that the user opens.
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ pub(super) enum RenewalError {
     Unavailable(Failure),
     /// The authorization server refused the refresh token.
     Rejected,
-    /// A person must do something first.
+    /// The user must do something first.
     Refused(Failure),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct RenewalClient {
     credentials: Option<OwnCredentials>,
 }
 
-/// How a client proves who it is without a person.
+/// How a client proves who it is without a sign-in.
 enum OwnCredentials {
     Secret(ClientCredentialsConfig),
     Key(Box<KeyedClient>),
@@ -204,7 +204,7 @@ impl RenewalClient {
     }
 }
 
-/// Whether an error code of OAuth stays until somebody changes something.
+/// Whether an error code of OAuth stays until the user changes something.
 fn is_final(code: &str) -> bool {
     [
         "invalid_client",
@@ -260,7 +260,7 @@ impl CredentialStore for Shared {
         Ok(())
     }
 
-    /// Only a person ends a grant.
+    /// Only the user ends a grant.
     async fn clear(&self) -> Result<(), AuthError> {
         Err(AuthError::CredentialStoreError("only a person ends a grant".to_owned()))
     }

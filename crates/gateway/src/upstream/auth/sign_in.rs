@@ -1,10 +1,10 @@
-//! Sign-ins that wait for a person.
+//! Sign-ins that wait for the user.
 //!
 //! # Theory of operation
-//! A sign-in begins with a page of the authorization server, which the person opens in a browser. That
-//! page sends the browser to `/oauth/callback` of this gateway, or the person pastes that address. The
+//! A sign-in begins with a page of the authorization server, which the user opens in a browser. That
+//! page sends the browser to `/oauth/callback` of this gateway, or the user pastes that address. The
 //! state in it names the sign-in: it is random, is used once, belongs to one upstream and expires. rmcp
-//! checks the issuer and the code challenge. Whoever asked for the sign-in waits for its end in a
+//! checks the issuer and the code challenge. The caller that began the sign-in waits for its end in a
 //! `watch`. Several sign-ins do not disturb each other; a new one for the same upstream replaces the
 //! old one.
 
@@ -45,7 +45,7 @@ struct SignInsState {
     progress: Mutex<HashMap<String, watch::Receiver<SignInProgress>>>,
 }
 
-/// A sign-in that waits for a person.
+/// A sign-in that waits for the user.
 struct PendingSignIn {
     server: ProtectedServer,
     client: ClientIdentity,
@@ -71,7 +71,7 @@ pub(crate) struct CallbackResult {
     pub(crate) result: Result<(), Failure>,
 }
 
-/// How long a person may take.
+/// How long the user may take.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// How many sign-ins may wait at once.
 const MOST: usize = 64;
@@ -90,7 +90,7 @@ impl SignIns {
         }))
     }
 
-    /// Begins a sign-in to a server, and returns the page that the person opens.
+    /// Begins a sign-in to a server, and returns the page that the user opens.
     pub(crate) async fn begin(&self, server: ProtectedServer) -> Result<String, Failure> {
         let mut asked = server.clone();
         asked.oauth.scopes = self.scopes(&server).await?;

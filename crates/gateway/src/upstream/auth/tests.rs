@@ -210,7 +210,7 @@ async fn a_sign_in_that_nobody_completes_expires_after_ten_minutes() {
         let server = ProtectedServer { name: name.into(), url: url.clone(), ..server("") };
         let page: Url = sign_ins.begin(server).await.unwrap().parse().unwrap();
         let state = page.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
-        // The answer of a person who declines.
+        // The answer of the user who declines.
         callbacks
             .push(format!("http://127.0.0.1:1/oauth/callback?error=access_denied&state={state}"));
     }
@@ -250,7 +250,7 @@ async fn an_upstream_that_is_renamed_is_called_by_its_new_name_even_if_the_task_
         // No await in between, so the task handles none of the changes.
         handle.reach_by(ProtectedServer { title: title.clone(), ..server("") });
         let failure = handle.lacks_scope(&headers).unwrap();
-        assert_eq!(failure.what, format!("{title} wants you to permit more: files:write."));
+        assert_eq!(failure.what, format!("{title} needs more permissions: files:write."));
     }
     assert_eq!(handle.lacking(), ["files:write"]);
     let last = ProtectedServer { title: "Last".into(), ..server("") };

@@ -7,7 +7,11 @@ use super::read_catalog::LISTING_LIMIT;
 
 pub(super) fn panicked() -> Failure {
     let what = "Evermoor hit a bug while connecting to this server.";
-    Failure::new(Code::Internal, what, "It retries automatically. Please report this with the log.")
+    Failure::new(
+        Code::Internal,
+        what,
+        "Evermoor retries automatically. Please report this with the log.",
+    )
 }
 
 pub(super) fn restarted() -> Failure {

@@ -164,7 +164,7 @@ impl LiveConnection {
         self.refresh.notify_one();
     }
 
-    /// Waits until somebody asks for the lists to be read again. Cancel-safe.
+    /// Waits for a request to read the lists again. Cancel-safe.
     pub(crate) async fn refresh_requested(&self) {
         self.refresh.notified().await;
     }

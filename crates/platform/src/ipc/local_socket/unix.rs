@@ -27,7 +27,7 @@ pub struct LocalListener {
 }
 
 impl LocalListener {
-    /// Listens at `path`, in place of whoever listened there.
+    /// Listens at `path`, in place of an earlier listener.
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         private::private_folder(folder)?;

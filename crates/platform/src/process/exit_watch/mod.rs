@@ -116,7 +116,7 @@ mod tests {
         let mut child = spawn::command(shell).args(args).spawn().unwrap();
         let pid = child.id().unwrap();
         child.wait().await.unwrap();
-        // Windows keeps a process that has exited as long as anybody has a handle.
+        // Windows keeps a process that has exited as long as a handle exists.
         if let Ok(watch) = ExitWatch::open(pid) {
             assert_eq!(System::HERE, System::Windows);
             timeout(SOON, watch.ended()).await.expect("it has ended");

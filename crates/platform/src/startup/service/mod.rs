@@ -19,7 +19,7 @@ use crate::process::run;
 use crate::process::run::CommandOutput;
 use crate::system::System;
 use unit::{ManagerAction, ManagerCommand};
-use verdict::Verdict;
+use verdict::ManagerVerdict;
 
 /// The gateway to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,10 +114,10 @@ async fn perform(act: ManagerAction) -> ServiceResult {
         loop {
             let answer = run_step(&step, ACTION_TIMEOUT).await;
             match verdict::judge(System::HERE, &step, answer.as_ref(), began.elapsed()) {
-                Verdict::Done => break,
-                Verdict::Retry => sleep(RETRY_INTERVAL).await,
-                Verdict::NoManager => return ServiceResult::NoManager,
-                Verdict::Refused(why) => return ServiceResult::Refused(why),
+                ManagerVerdict::Done => break,
+                ManagerVerdict::Retry => sleep(RETRY_INTERVAL).await,
+                ManagerVerdict::NoManager => return ServiceResult::NoManager,
+                ManagerVerdict::Refused(why) => return ServiceResult::Refused(why),
             }
         }
     }

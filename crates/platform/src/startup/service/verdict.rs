@@ -9,7 +9,7 @@ use crate::system::System;
 
 /// What follows from the answer to one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ManagerVerdict {
     /// Go on with the next command.
     Done,
     /// Repeat the command after a moment.
@@ -36,13 +36,13 @@ pub(super) fn judge(
     command: &ManagerCommand,
     answer: Option<&CommandOutput>,
     waited: Duration,
-) -> Verdict {
-    let Some(answer) = answer else { return Verdict::NoManager };
+) -> ManagerVerdict {
+    let Some(answer) = answer else { return ManagerVerdict::NoManager };
     if answer.success || command.may_fail {
-        return Verdict::Done;
+        return ManagerVerdict::Done;
     }
     if no_manager(&answer.stderr) {
-        return Verdict::NoManager;
+        return ManagerVerdict::NoManager;
     }
     let subcommand = command.args.first().map(String::as_str);
     match (system, subcommand, answer.code) {
@@ -51,14 +51,14 @@ pub(super) fn judge(
             System::MacOs,
             Some("bootout"),
             Some(NO_SUCH_PROCESS | NOT_LOADED | IN_PROGRESS | ALREADY_IN_PROGRESS),
-        ) => Verdict::Done,
+        ) => ManagerVerdict::Done,
         // The job is still being unloaded.
         (
             System::MacOs,
             Some("bootstrap"),
             Some(INPUT_OUTPUT_ERROR | IN_PROGRESS | ALREADY_IN_PROGRESS),
-        ) if waited < UNLOAD_LIMIT => Verdict::Retry,
-        _ => Verdict::Refused(answer.stderr.clone()),
+        ) if waited < UNLOAD_LIMIT => ManagerVerdict::Retry,
+        _ => ManagerVerdict::Refused(answer.stderr.clone()),
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         steps.find(|step| step.args[0] == name && !step.may_fail).unwrap()
     }
 
-    fn judged(command: &ManagerCommand, answer: &CommandOutput, waited: u64) -> Verdict {
+    fn judged(command: &ManagerCommand, answer: &CommandOutput, waited: u64) -> ManagerVerdict {
         judge(System::MacOs, command, Some(answer), Duration::from_secs(waited))
     }
 
@@ -124,20 +124,23 @@ mod tests {
     fn loading_is_repeated_while_the_old_job_is_being_unloaded() {
         let bootstrap = launchctl(ManagerAction::Install, "bootstrap");
         let busy = answer(5, "", "Bootstrap failed: 5: Input/output error");
-        assert_eq!(judged(&bootstrap, &busy, 0), Verdict::Retry);
-        assert_eq!(judged(&bootstrap, &answer(37, "", "already in progress"), 14), Verdict::Retry);
-        let refused = Verdict::Refused("Bootstrap failed: 5: Input/output error".into());
+        assert_eq!(judged(&bootstrap, &busy, 0), ManagerVerdict::Retry);
+        assert_eq!(
+            judged(&bootstrap, &answer(37, "", "already in progress"), 14),
+            ManagerVerdict::Retry
+        );
+        let refused = ManagerVerdict::Refused("Bootstrap failed: 5: Input/output error".into());
         assert_eq!(judged(&bootstrap, &busy, 15), refused);
-        assert_eq!(judged(&bootstrap, &answer(0, "", ""), 3), Verdict::Done);
+        assert_eq!(judged(&bootstrap, &answer(0, "", ""), 3), ManagerVerdict::Done);
     }
 
     #[test]
     fn a_job_that_is_not_loaded_need_not_be_unloaded() {
         let bootout = launchctl(ManagerAction::Uninstall, "bootout");
         for code in [3, 36, 37, 113] {
-            assert_eq!(judged(&bootout, &answer(code, "", "x"), 0), Verdict::Done, "{code}");
+            assert_eq!(judged(&bootout, &answer(code, "", "x"), 0), ManagerVerdict::Done, "{code}");
         }
-        let refused = Verdict::Refused("not permitted".into());
+        let refused = ManagerVerdict::Refused("not permitted".into());
         assert_eq!(judged(&bootout, &answer(1, "", "not permitted"), 0), refused);
     }
 
@@ -146,8 +149,11 @@ mod tests {
         let bootstrap = launchctl(ManagerAction::Install, "bootstrap");
         let ssh =
             answer(125, "", "Bootstrap failed: 125: Domain does not support specified action");
-        assert_eq!(judged(&bootstrap, &ssh, 0), Verdict::NoManager);
-        assert_eq!(judge(System::Linux, &bootstrap, None, Duration::ZERO), Verdict::NoManager);
+        assert_eq!(judged(&bootstrap, &ssh, 0), ManagerVerdict::NoManager);
+        assert_eq!(
+            judge(System::Linux, &bootstrap, None, Duration::ZERO),
+            ManagerVerdict::NoManager
+        );
     }
 
     #[test]
@@ -156,8 +162,11 @@ mod tests {
         for system in [System::Linux, System::Windows] {
             for step in steps(system, ManagerAction::Install, 501, None) {
                 let verdict = judge(system, &step, Some(&failed), Duration::ZERO);
-                let wanted =
-                    if step.may_fail { Verdict::Done } else { Verdict::Refused("no".into()) };
+                let wanted = if step.may_fail {
+                    ManagerVerdict::Done
+                } else {
+                    ManagerVerdict::Refused("no".into())
+                };
                 assert_eq!(verdict, wanted);
             }
         }

@@ -18,7 +18,7 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use super::fault::Area;
-use super::process::App;
+use super::process::FakeApp;
 
 /// The tools of the real one.
 pub(super) const TOOLS: [&str; 2] = ["ask_pieces_ltm", "create_pieces_memory"];
@@ -26,7 +26,7 @@ const SERVER_ERROR: i32 = -32000;
 
 /// The answer to a request; `None` if the reply is to be lost.
 pub(super) async fn answer(
-    app: &App,
+    app: &FakeApp,
     request: &Request,
     revision: SessionVersion,
     say: impl Fn(Notification) + Send,
@@ -44,7 +44,7 @@ pub(super) async fn answer(
     })
 }
 
-fn introduction(app: &App, revision: SessionVersion) -> Raw {
+fn introduction(app: &FakeApp, revision: SessionVersion) -> Raw {
     initialize_result(
         revision,
         &Raw::of(&json!({ "tools": { "listChanged": true } })),
@@ -53,7 +53,7 @@ fn introduction(app: &App, revision: SessionVersion) -> Raw {
     )
 }
 
-fn tools(app: &App) -> Raw {
+fn tools(app: &FakeApp) -> Raw {
     let text =
         |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
     let own = TOOLS.into_iter().zip(["question", "summary"]);
@@ -66,7 +66,11 @@ fn tools(app: &App) -> Raw {
     Raw::of(&json!({ "tools": own.chain(extra).collect::<Vec<Value>>() }))
 }
 
-async fn call(app: &App, request: &Request, say: impl Fn(Notification) + Send) -> Option<Response> {
+async fn call(
+    app: &FakeApp,
+    request: &Request,
+    say: impl Fn(Notification) + Send,
+) -> Option<Response> {
     let id = request.id.clone();
     let params: Value = request.params.as_ref()?.read().ok()?;
     let name = params["name"].as_str().unwrap_or_default();

@@ -13,29 +13,29 @@ use evermoor_core::protocol::sse;
 pub(crate) type Stream = UnboundedSender<Bytes>;
 
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<Inner>);
+pub(crate) struct AppSessions(Mutex<SessionMap>);
 
 #[derive(Default)]
-struct Inner {
+struct SessionMap {
     given: u64,
-    known: HashMap<String, Session>,
+    known: HashMap<String, AppSession>,
     /// Open streams of forgotten sessions.
     orphans: Vec<Stream>,
 }
 
 #[derive(Default)]
-struct Session {
+struct AppSession {
     shook_hands: bool,
     stream: Option<Stream>,
 }
 
-impl Sessions {
+impl AppSessions {
     pub(crate) fn open(&self, stream: Option<Stream>) -> String {
         let mut inner = self.0.lock();
         inner.given += 1;
         // The process id keeps ids of an earlier process invalid.
         let id = format!("{}-{}", std::process::id(), inner.given);
-        inner.known.insert(id.clone(), Session { shook_hands: false, stream });
+        inner.known.insert(id.clone(), AppSession { shook_hands: false, stream });
         id
     }
 

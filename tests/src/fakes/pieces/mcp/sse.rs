@@ -16,7 +16,7 @@ use evermoor_core::protocol::sse;
 
 use super::sessions::Stream;
 use crate::fakes::pieces::mcp;
-use crate::fakes::pieces::process::App;
+use crate::fakes::pieces::process::FakeApp;
 
 pub(crate) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";
 pub(crate) const MESSAGES: &str = "/model_context_protocol/2024-11-05/messages";
@@ -28,7 +28,7 @@ pub(crate) struct Which {
 }
 
 /// Opens a session. The first event on its stream is the address for messages.
-pub(crate) async fn open(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn open(State(app): State<Arc<FakeApp>>) -> Response {
     let (stream, events) = mpsc::unbounded_channel();
     let session = app.sessions.open(Some(stream.clone()));
     let address = format!("{MESSAGES}?sessionId={session}");
@@ -38,7 +38,7 @@ pub(crate) async fn open(State(app): State<Arc<App>>) -> Response {
 
 /// Accepts a message; answers go to the stream.
 pub(crate) async fn take(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<FakeApp>>,
     Query(which): Query<Which>,
     body: Bytes,
 ) -> StatusCode {
@@ -60,7 +60,7 @@ pub(crate) async fn take(
     StatusCode::ACCEPTED
 }
 
-async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
+async fn answer(app: &FakeApp, session: &str, request: &Request, stream: &Stream) {
     let write = |message: Bytes| drop(stream.send(sse::write(Some("message"), None, &message)));
     let begins = request.method == method::INITIALIZE;
     if begins {

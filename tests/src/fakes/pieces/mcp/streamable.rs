@@ -14,14 +14,14 @@ use evermoor_core::protocol::sse;
 
 use super::sse::body;
 use crate::fakes::pieces::mcp;
-use crate::fakes::pieces::process::App;
+use crate::fakes::pieces::process::FakeApp;
 
 pub(crate) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: SessionVersion = SessionVersion::V2025_03_26;
 
 pub(crate) async fn take(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<FakeApp>>,
     headers: HeaderMap,
     message: Bytes,
 ) -> HttpResponse {
@@ -46,7 +46,7 @@ pub(crate) async fn take(
     }
 }
 
-async fn begin(app: &Arc<App>, request: &Request) -> HttpResponse {
+async fn begin(app: &Arc<FakeApp>, request: &Request) -> HttpResponse {
     let Some(answer) = mcp::answer(app, request, PROTOCOL_VERSION, |_| {}).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -58,7 +58,7 @@ async fn begin(app: &Arc<App>, request: &Request) -> HttpResponse {
 }
 
 /// A call with a progress token is answered with a stream, any other with JSON.
-async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
+async fn answer(app: Arc<FakeApp>, request: Request) -> HttpResponse {
     let params = request.params.as_ref();
     let listens = params.and_then(|params| params.member("_meta")?.member("progressToken"));
     if listens.is_none() {
@@ -80,7 +80,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
 }
 
 /// The stream of server-initiated messages.
-pub(crate) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> HttpResponse {
+pub(crate) async fn listen(State(app): State<Arc<FakeApp>>, headers: HeaderMap) -> HttpResponse {
     match session(&headers) {
         None => StatusCode::BAD_REQUEST.into_response(),
         Some(id) if !app.sessions.knows(id) => StatusCode::NOT_FOUND.into_response(),
@@ -92,7 +92,7 @@ pub(crate) async fn listen(State(app): State<Arc<App>>, headers: HeaderMap) -> H
     }
 }
 
-pub(crate) async fn end(State(app): State<Arc<App>>, headers: HeaderMap) -> StatusCode {
+pub(crate) async fn end(State(app): State<Arc<FakeApp>>, headers: HeaderMap) -> StatusCode {
     session(&headers).inspect(|id| app.sessions.end(id));
     StatusCode::OK
 }

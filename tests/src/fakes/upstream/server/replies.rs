@@ -11,67 +11,71 @@ use evermoor_core::protocol::sse;
 
 use super::orders::SharedOrders;
 use super::{json, tools};
-use crate::fakes::upstream::script::Reply;
+use crate::fakes::upstream::script::ScriptedReply;
 
 const MEBIBYTE: usize = 1 << 20;
 
-pub(super) fn unusual(reply: Reply, request: &Request, orders: &SharedOrders) -> HttpResponse {
+pub(super) fn unusual(
+    reply: ScriptedReply,
+    request: &Request,
+    orders: &SharedOrders,
+) -> HttpResponse {
     let right = tools::done(request);
     let text = right.to_bytes();
     let event = |response: &Response| sse::write(None, None, &response.to_bytes());
     let wrong = Response { id: Some(Id::number(987_654)), ..right.clone() };
     match reply {
-        Reply::Malformed => body(text.slice(..text.len() / 2)),
-        Reply::Both => {
+        ScriptedReply::Malformed => body(text.slice(..text.len() / 2)),
+        ScriptedReply::Both => {
             let error = br#","error":{"code":-1,"message":"both"}}"#;
             body([&text[..text.len() - 1], error].concat())
         }
-        Reply::WrongId => json(StatusCode::OK, &wrong),
-        Reply::WrongIdFirst => events([event(&wrong), event(&right)].concat()),
-        Reply::Twice => events([event(&right), event(&right)].concat()),
-        Reply::Huge(mebibytes) => {
+        ScriptedReply::WrongId => json(StatusCode::OK, &wrong),
+        ScriptedReply::WrongIdFirst => events([event(&wrong), event(&right)].concat()),
+        ScriptedReply::Twice => events([event(&right), event(&right)].concat()),
+        ScriptedReply::Huge(mebibytes) => {
             let start = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[{{"type":"text","text":""#,
                 id(request)
             );
             chunked("application/json", long(start, mebibytes, "\"}]}}"))
         }
-        Reply::HugeEvent(mebibytes) => {
+        ScriptedReply::HugeEvent(mebibytes) => {
             chunked("text/event-stream", long("data: ".into(), mebibytes, "\n\n"))
         }
-        Reply::InvalidUtf8 => body(replaced(&text, 0xff)),
-        Reply::Nul => body(replaced(&text, 0)),
-        Reply::Pretty => {
+        ScriptedReply::InvalidUtf8 => body(replaced(&text, 0xff)),
+        ScriptedReply::Nul => body(replaced(&text, 0)),
+        ScriptedReply::Pretty => {
             let value: serde_json::Value = serde_json::from_slice(&text).expect("it is JSON");
             let pretty = serde_json::to_string_pretty(&value).expect("values serialise");
             events(format!("data: {}\r\n\r\n", pretty.replace('\n', "\r\ndata: ")))
         }
-        Reply::Bom => body([b"\xef\xbb\xbf", &text[..]].concat()),
-        Reply::CutStream => chunked("text/event-stream", vec![sse::KEEPALIVE]),
-        Reply::CutEvent => {
+        ScriptedReply::Bom => body([b"\xef\xbb\xbf", &text[..]].concat()),
+        ScriptedReply::CutStream => chunked("text/event-stream", vec![sse::KEEPALIVE]),
+        ScriptedReply::CutEvent => {
             let event = event(&right);
             chunked("text/event-stream", vec![event.slice(..event.len() - 1)])
         }
-        Reply::Resumable => {
+        ScriptedReply::Resumable => {
             let last = orders.keep_rest(event(&right));
             let first = format!("id: {last}\nretry: 100\ndata:\n\n");
             chunked("text/event-stream", vec![first.into()])
         }
-        Reply::Chunked => chunked("text/event-stream", vec![event(&right)]),
-        Reply::Comments(mebibytes) => {
+        ScriptedReply::Chunked => chunked("text/event-stream", vec![event(&right)]),
+        ScriptedReply::Comments(mebibytes) => {
             let comments = Bytes::from(": nothing to say\n".repeat(MEBIBYTE / 17));
             let mut parts = vec![comments; mebibytes as usize];
             parts.push(event(&right));
             chunked("text/event-stream", parts)
         }
-        Reply::LongComment(mebibytes) => {
+        ScriptedReply::LongComment(mebibytes) => {
             chunked("text/event-stream", long(": ".into(), mebibytes, ""))
         }
-        Reply::CarriageReturns => {
+        ScriptedReply::CarriageReturns => {
             let event = String::from_utf8_lossy(&event(&right)).replace('\n', "\r");
             chunked("text/event-stream", vec![event.into()])
         }
-        Reply::Retry => {
+        ScriptedReply::Retry => {
             let retry = Bytes::from_static(b"retry: 0\n\nretry: 1000000000\n\n");
             chunked("text/event-stream", vec![retry, event(&right)])
         }

@@ -22,7 +22,7 @@ impl ExitStatus {
                 (ExitCause::Quit, format!("It was killed with {how}."))
             }
             ExitKind::Killed => {
-                let why = format!("It was killed with {how}; it is not known by whom.");
+                let why = format!("It was killed with {how}. The cause is unknown.");
                 (ExitCause::Unknown, why)
             }
         };

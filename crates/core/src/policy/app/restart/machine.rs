@@ -248,7 +248,7 @@ impl RestartMachine {
             return;
         }
         match self.phase {
-            // It came back, or somebody else started it: there is nothing left to launch.
+            // It came back, or another program started it: there is nothing left to launch.
             RestartPhase::SelfRestart { .. } | RestartPhase::Launching { .. } => {
                 self.phase = RestartPhase::Answering { until: now + self.limits.handshake };
                 actions.push(RestartAction::Progress(text::running(&self.title)));

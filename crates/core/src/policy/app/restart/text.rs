@@ -106,7 +106,7 @@ pub(super) fn failed(
         RestartStage::Answer => (
             Code::Starting,
             format!("{title} is running again, but its tools do not respond yet."),
-            "Evermoor connects when they do. If this continues, check its log.".into(),
+            "Evermoor connects as soon as they respond. If this continues, check its log.".into(),
         ),
     };
     Failure { code, what, remedy }

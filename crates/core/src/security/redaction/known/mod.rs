@@ -4,7 +4,7 @@
 //! one in plain text and encoded: in Base64 at any offset, in hexadecimal, and in text whose
 //! percent, JSON and HTML escapes it decodes first ([`escapes`]).
 //!
-//! A text is scrubbed before it is cut. Where somebody else cut it, [`Redactor::scrub_start`] also
+//! A text is scrubbed before it is cut. Where others cut it, [`Redactor::scrub_start`] also
 //! removes the beginning of a secret from its end.
 
 mod escapes;

@@ -204,7 +204,7 @@ mod tests {
         let starts_after = Duration::from_secs(starts_after);
         drop(tokio::spawn(serve(received, inbox, starts_after, discover, initialize)));
         let found = negotiate(&mut duplex, None, Duration::from_secs(60)).await;
-        let found = found.map(|(_, era)| era).map_err(|failure| failure.code);
+        let found = found.map(|(_, transport)| transport).map_err(|failure| failure.code);
         assert_eq!(duplex.is_stateless(), found == Ok(Transport::Stateless));
         found
     }

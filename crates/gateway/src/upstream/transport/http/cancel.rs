@@ -47,7 +47,7 @@ impl CancelOnDrop {
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let SessionMode::Session { .. } = self.target.era else { return };
+        let SessionMode::Session { .. } = self.target.mode else { return };
         if self.answered.load(Ordering::Relaxed) {
             return;
         }

@@ -90,13 +90,13 @@ impl HttpConnection {
         url: Url,
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
-        let era = SessionMode::Session { id: None, revision: SessionVersion::LATEST };
-        let mut target = HttpTarget::new(clients, url, era);
+        let mode = SessionMode::Session { id: None, revision: SessionVersion::LATEST };
+        let mut target = HttpTarget::new(clients, url, mode);
         let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
         let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
         let (result, id) = handshake::exchange(&target, &request, tasks).await?;
         let handshake = Handshake::read(&result).ok_or_else(|| status::not_mcp(&target.url))?;
-        target.set_era(SessionMode::Session { id, revision: handshake.revision });
+        target.set_mode(SessionMode::Session { id, revision: handshake.revision });
         let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
         sent.map_err(|error| status::failure(&target.url, &error))?;
         Ok(connected(target, handshake, tasks))
@@ -191,7 +191,7 @@ impl HttpConnection {
     }
 
     pub(crate) fn has_ping(&self) -> bool {
-        matches!(self.target.era, SessionMode::Session { .. })
+        matches!(self.target.mode, SessionMode::Session { .. })
     }
 
     /// Whether the process that listens on its port is stopped.
@@ -213,7 +213,7 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
     let target = Arc::new(target);
     let (send, incoming) = mpsc::channel(INCOMING_BUFFER);
     let alive = CancellationToken::new();
-    if let SessionMode::Session { .. } = target.era {
+    if let SessionMode::Session { .. } = target.mode {
         let listening = session_stream::listen(Arc::clone(&target), send.clone(), tasks.clone());
         tasks.spawn(alive.clone().run_until_cancelled_owned(listening));
     }

@@ -88,7 +88,7 @@ impl ReplyEvents {
         let (Some(target), Some(last)) = (self.target.clone(), self.last_id.clone()) else {
             return Err(broke);
         };
-        if self.resumes >= MAX_RESUMES || matches!(target.era, SessionMode::Stateless(_)) {
+        if self.resumes >= MAX_RESUMES || matches!(target.mode, SessionMode::Stateless(_)) {
             return Err(broke);
         }
         self.resumes += 1;

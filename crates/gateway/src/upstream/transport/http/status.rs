@@ -2,8 +2,8 @@
 //! have been executed, and what the user should do.
 //!
 //! `reply` applies this to calls, `handshake` to connecting, `session_stream` and `subscription_stream` to
-//! notifications. The HTTP+SSE transport has rules of its own in `transport/sse.rs`, where a 404 does not
-//! mean that the session is gone.
+//! notifications. `mod.rs` decides about a call that was answered with 429, 502, 503 or 504. The HTTP+SSE
+//! transport has rules of its own in `transport/sse.rs`, where a 404 does not mean that the session is gone.
 
 use bytes::Bytes;
 use http::{StatusCode, header};

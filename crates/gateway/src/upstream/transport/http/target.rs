@@ -24,7 +24,7 @@ use crate::upstream::server_requests::{AnswerQueue, ServerRequests};
 pub(super) struct HttpTarget {
     pub(super) clients: HttpClients,
     pub(super) url: Url,
-    pub(super) era: SessionMode,
+    pub(super) mode: SessionMode,
     target: RequestTarget,
     /// The headers of every message that is posted, and of every other request.
     post_headers: HeaderMap,
@@ -50,26 +50,35 @@ impl SessionMode {
 }
 
 impl HttpTarget {
-    pub(super) fn new(clients: HttpClients, url: Url, era: SessionMode) -> Self {
+    pub(super) fn new(clients: HttpClients, url: Url, mode: SessionMode) -> Self {
         let target = RequestTarget::new(url.clone());
         let (post_headers, other_headers) = (HeaderMap::new(), HeaderMap::new());
         let (ids, requests) = (AtomicU64::new(1), ServerRequests::default());
         let answers = AnswerQueue::default();
-        let mut target =
-            Self { clients, url, era, target, post_headers, other_headers, ids, requests, answers };
+        let mut target = Self {
+            clients,
+            url,
+            mode,
+            target,
+            post_headers,
+            other_headers,
+            ids,
+            requests,
+            answers,
+        };
         target.prepare_headers();
         target
     }
 
     /// Sets what the handshake found out.
-    pub(super) fn set_era(&mut self, era: SessionMode) {
-        self.era = era;
+    pub(super) fn set_mode(&mut self, mode: SessionMode) {
+        self.mode = mode;
         self.prepare_headers();
     }
 
     fn prepare_headers(&mut self) {
         let mut headers = self.clients.headers().clone();
-        let version = match &self.era {
+        let version = match &self.mode {
             SessionMode::Stateless(_) => Some(mcp::STATELESS),
             SessionMode::Session { id: Some(id), revision } => {
                 headers.insert(mcp::header::SESSION, id.clone());
@@ -93,7 +102,7 @@ impl HttpTarget {
 
     /// The protocol version that the server speaks.
     pub(super) fn version(&self) -> ProtocolVersion {
-        match self.era {
+        match self.mode {
             SessionMode::Stateless(_) => ProtocolVersion::Stateless,
             SessionMode::Session { revision, .. } => ProtocolVersion::Session(revision),
         }
@@ -102,7 +111,7 @@ impl HttpTarget {
     /// The request as this server expects it, and the editor's progress token.
     pub(super) fn encode(&self, call: OutboundCall<'_>) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let gateway = match &self.era {
+        let gateway = match &self.mode {
             SessionMode::Stateless(client_meta) => Some(client_meta),
             SessionMode::Session { .. } => None,
         };
@@ -125,7 +134,7 @@ impl HttpTarget {
             Message::Notification(_) | Message::Response(_) => RetryClass::Repeatable,
         };
         let mut headers = Cow::Borrowed(&self.post_headers);
-        if let (SessionMode::Stateless(_), Message::Request(sent)) = (&self.era, message) {
+        if let (SessionMode::Stateless(_), Message::Request(sent)) = (&self.mode, message) {
             let headers = headers.to_mut();
             insert(headers, "mcp-method", &encode_header(&sent.method));
             if let Some(name) = mcp_name(sent) {
@@ -152,7 +161,7 @@ impl HttpTarget {
 
     /// Ends the session.
     pub(super) async fn delete(&self) {
-        if let SessionMode::Session { id: Some(_), .. } = self.era {
+        if let SessionMode::Session { id: Some(_), .. } = self.mode {
             let headers = Cow::Borrowed(&self.other_headers);
             let _ = self.send(self.without_body(Method::DELETE, headers)).await;
         }
@@ -169,7 +178,7 @@ impl HttpTarget {
 
     /// Whether the server gave a session id.
     pub(super) fn has_session(&self) -> bool {
-        matches!(self.era, SessionMode::Session { id: Some(_), .. })
+        matches!(self.mode, SessionMode::Session { id: Some(_), .. })
     }
 }
 

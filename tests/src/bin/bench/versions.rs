@@ -10,7 +10,7 @@ use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Wire, request};
-use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::fakes::single_version::{FakeTransport, SingleVersionUpstream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -62,8 +62,8 @@ impl VersionClient {
 
 pub(crate) async fn measure() {
     let scene = Scene::new();
-    let old = Upstream::start(&scene, "old", OLD, Transport::Http).await;
-    let new = Upstream::start(&scene, "new", NEW, Transport::Http).await;
+    let old = SingleVersionUpstream::start(&scene, "old", OLD, FakeTransport::Http).await;
+    let new = SingleVersionUpstream::start(&scene, "new", NEW, FakeTransport::Http).await;
     let gateway = scene.gateway_of("", &(old.entry() + &new.entry())).await;
     gateway.until_connected("old").await;
     gateway.until_connected("new").await;
