@@ -13,7 +13,7 @@ use evermoor_core::protocol::translate::request_state::RequestState;
 use evermoor_core::security::foreign_text as text;
 use evermoor_core::security::redaction::known::{Redactor, Secret};
 use evermoor_core::security::redaction::patterns;
-use evermoor_core::security::request_smuggling::HeadInspector;
+use evermoor_core::security::request_smuggling::RequestInspector;
 use evermoor_core::security::session_id::SessionKey;
 use evermoor_setup::format::tree::{ServersPath, Tree};
 use evermoor_setup::format::{EntryChange, Format};
@@ -79,11 +79,11 @@ pub(crate) fn sse(data: &[u8]) {
     }
 }
 
-/// The head of a request is judged the same however its bytes are cut.
+/// The requests of a connection are judged the same however their bytes are cut.
 pub(crate) fn http_head(data: &[u8]) {
     let (mut whole, mut parts) = (data.to_vec(), data.to_vec());
-    HeadInspector::default().harden(&mut whole);
-    let mut inspector = HeadInspector::default();
+    RequestInspector::default().harden(&mut whole);
+    let mut inspector = RequestInspector::default();
     let middle = parts.len() / 2;
     let (start, end) = parts.split_at_mut(middle);
     inspector.harden(start);
