@@ -20,6 +20,11 @@ fn pipe(path: &Path) {
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
+/// A device that can be read forever.
+fn endless_device(path: &Path) {
+    std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+}
+
 #[tokio::test]
 async fn a_secret_file_that_is_a_pipe_is_refused_and_does_not_keep_the_gateway_from_ending() {
     let scene = Scene::new();
@@ -51,8 +56,7 @@ async fn a_gateway_does_not_start_with_a_configuration_that_is_no_regular_file()
     let scene = Scene::new();
     let config = scene.home().join("config.toml");
     std::fs::create_dir_all(scene.home()).unwrap();
-    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
-    for make in [pipe, device] {
+    for make in [pipe, endless_device] {
         make(&config);
         let said = output(&scene, &["serve"]).await;
         assert!(said.contains("it is not a regular file"), "{said}");
@@ -68,8 +72,7 @@ async fn a_configuration_that_becomes_no_regular_file_is_told_and_the_last_one_s
     gateway.until_connected("notes").await;
     let config = scene.home().join("config.toml");
     let before = gateway.config();
-    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
-    for make in [pipe, device] {
+    for make in [pipe, endless_device] {
         let made = scene.path("made");
         make(&made);
         std::fs::rename(&made, &config).unwrap();
