@@ -8,12 +8,14 @@ use evermoor_core::policy::app::evidence;
 use evermoor_core::preset::Os;
 use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::{Raw, too_deep};
+use evermoor_core::protocol::shim_frames;
+use evermoor_core::protocol::shim_frames::{Frame, FrameDecoder, MessageHead};
 use evermoor_core::protocol::sse::{self, SseEvent, SseParser};
 use evermoor_core::protocol::translate::request_state::RequestState;
 use evermoor_core::security::foreign_text as text;
 use evermoor_core::security::redaction::known::{Redactor, Secret};
 use evermoor_core::security::redaction::patterns;
-use evermoor_core::security::request_smuggling::HeadInspector;
+use evermoor_core::security::request_smuggling::RequestInspector;
 use evermoor_core::security::session_id::SessionKey;
 use evermoor_setup::format::tree::{ServersPath, Tree};
 use evermoor_setup::format::{EntryChange, Format};
@@ -23,16 +25,18 @@ type Target = fn(&[u8]);
 
 /// Every target with its name, which is also the name of its folder in `seeds`.
 #[allow(dead_code, reason = "a fuzz target uses one of them")]
-pub(crate) const ALL: [(&str, Target); 11] = [
+pub(crate) const ALL: [(&str, Target); 13] = [
     ("config", config),
     ("crash_report", crash_report),
     ("editor_json", editor_json),
+    ("editor_message", editor_message),
     ("editor_toml", editor_toml),
     ("editor_yaml", editor_yaml),
     ("envelope", envelope),
     ("foreign_text", foreign_text),
     ("http_head", http_head),
     ("members", members),
+    ("private_socket", private_socket),
     ("session", session),
     ("sse", sse),
 ];
@@ -42,6 +46,54 @@ pub(crate) fn envelope(data: &[u8]) {
     let Ok(message) = Message::parse(&Bytes::copy_from_slice(data)) else { return };
     let again = Message::parse(&message.to_bytes()).expect("what was written can be read");
     assert_eq!(again, message);
+}
+
+/// What a server reads in an accepted request is what the gateway read in it, even if the server ignores
+/// case.
+pub(crate) fn editor_message(data: &[u8]) {
+    let Ok(message) = Message::from_editor(&Bytes::copy_from_slice(data)) else { return };
+    let sent = message.to_bytes();
+    assert_eq!(Message::from_editor(&sent).as_ref(), Ok(&message));
+    let Message::Request(request) = &message else { return };
+    let Ok(whole) = serde_json::from_slice::<serde_json::Value>(&sent) else { return };
+    assert_eq!(whole["method"], request.method.as_str());
+    let decides = matches!(request.method.as_str(), "tools/call" | "prompts/get");
+    if let (true, Some(params), Some(members)) =
+        (decides, &request.params, whole["params"].as_object())
+    {
+        let name = params.text_member("name");
+        assert_eq!(name.as_deref(), members.get("name").and_then(|name| name.as_str()));
+        let same = members.keys().filter(|key| key.eq_ignore_ascii_case("name"));
+        assert_eq!(same.count(), usize::from(params.has("name")));
+    }
+}
+
+/// Frames are the same however their bytes are cut, and a frame and its head are written as they were.
+pub(crate) fn private_socket(data: &[u8]) {
+    const LIMIT: usize = 1 << 16;
+    let read = |chunks: &[&[u8]]| -> Option<Vec<Frame>> {
+        let (mut decoder, mut frames) = (FrameDecoder::new(LIMIT), Vec::new());
+        for chunk in chunks {
+            decoder.space().extend_from_slice(chunk);
+            while let Some(frame) = decoder.decode().ok()? {
+                frames.push(frame);
+            }
+        }
+        Some(frames)
+    };
+    let frames = read(&[data]);
+    let (start, end) = data.split_at(data.len() / 2);
+    assert_eq!(frames, read(&[start, end]));
+    for frame in frames.unwrap_or_default() {
+        let prefix = shim_frames::prefix(frame.kind, frame.number, frame.payload.len());
+        assert_eq!(read(&[&prefix, &frame.payload]), Some(vec![frame.clone()]));
+        let Ok((head, body)) = MessageHead::split(frame.payload) else { continue };
+        let written = head.to_bytes();
+        if written.len() < usize::from(u16::MAX) {
+            let again = [&written[..], &body[..]].concat();
+            assert_eq!(MessageHead::split(again.into()), Ok((head, body)));
+        }
+    }
 }
 
 /// A member that was set is found, and others stay.
@@ -79,11 +131,11 @@ pub(crate) fn sse(data: &[u8]) {
     }
 }
 
-/// The head of a request is judged the same however its bytes are cut.
+/// The requests of a connection are judged the same however their bytes are cut.
 pub(crate) fn http_head(data: &[u8]) {
     let (mut whole, mut parts) = (data.to_vec(), data.to_vec());
-    HeadInspector::default().harden(&mut whole);
-    let mut inspector = HeadInspector::default();
+    RequestInspector::default().harden(&mut whole);
+    let mut inspector = RequestInspector::default();
     let middle = parts.len() / 2;
     let (start, end) = parts.split_at_mut(middle);
     inspector.harden(start);

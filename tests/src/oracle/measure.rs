@@ -23,3 +23,20 @@ pub fn busy(pid: u32) -> Option<Duration> {
     // A tick is 10 ms on every current Linux.
     Some(Duration::from_millis(10 * ticks))
 }
+
+/// The CPU time of the first thread of a process. Waiting for a processor does not count.
+pub fn first_thread(pid: u32) -> Option<Duration> {
+    Some(scheduled(&format!("/proc/{pid}/task/{pid}/schedstat"))?.0)
+}
+
+/// How long this thread has waited for a processor.
+pub(super) fn own_delay() -> Option<Duration> {
+    Some(scheduled("/proc/thread-self/schedstat")?.1)
+}
+
+/// How long a thread ran, and how long it waited for a processor.
+fn scheduled(path: &str) -> Option<(Duration, Duration)> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut times = text.split_whitespace().map(str::parse).map_while(Result::ok);
+    Some((Duration::from_nanos(times.next()?), Duration::from_nanos(times.next()?)))
+}

@@ -8,14 +8,16 @@
 //! - [`faults`]: faults of an upstream and its network, chosen at random
 //! - [`random`]: repeatable random numbers for fault schedules
 //! - [`measure`]: memory and CPU time of a process
+//! - [`stall_meter`]: how long a gateway does nothing but one thing
 //!
-//! Depends on [`editor`](crate::editor) for its answers, on [`scene`](crate::scene), and for the faults on
+//! Depends on [`editor`](crate::editor) for its answers, on [`gateway`](crate::gateway), on [`scene`](crate::scene), and for the faults on
 //! [`fakes`](crate::fakes) and [`network`](crate::network).
 
 pub mod faults;
 pub mod ledger;
 pub mod measure;
 pub mod random;
+pub mod stall_meter;
 
 use std::collections::HashMap;
 use std::time::Duration;

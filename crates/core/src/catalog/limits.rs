@@ -43,14 +43,19 @@ pub enum CatalogTooLarge {
 }
 
 impl CatalogSize {
-    /// Counts a page of a list.
+    /// The bytes of all pages so far.
+    pub fn bytes(&self) -> usize {
+        usize::try_from(self.bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Counts a page of a list: its bytes and its items.
     pub fn add(
         &mut self,
-        page: &Raw,
+        bytes: usize,
         items: usize,
         limits: CatalogLimits,
     ) -> Result<(), CatalogTooLarge> {
-        self.bytes += page.as_bytes().len() as u64;
+        self.bytes += bytes as u64;
         self.items += items;
         if self.bytes > limits.bytes {
             return Err(CatalogTooLarge::Bytes(limits.bytes));
@@ -84,10 +89,11 @@ mod tests {
     #[test]
     fn pages_count_together() {
         let limits = CatalogLimits { bytes: 50, items: 3 };
-        let (mut size, page) = (CatalogSize::default(), tool(1));
-        assert_eq!(size.add(&page, 2, limits), Ok(()));
-        assert_eq!(size.add(&page, 2, limits), Err(CatalogTooLarge::Items(3)));
-        assert_eq!(size.add(&tool(60), 0, limits), Err(CatalogTooLarge::Bytes(50)));
+        let mut size = CatalogSize::default();
+        assert_eq!(size.add(12, 2, limits), Ok(()));
+        assert_eq!(size.add(12, 2, limits), Err(CatalogTooLarge::Items(3)));
+        assert_eq!(size.add(60, 0, limits), Err(CatalogTooLarge::Bytes(50)));
+        assert_eq!(size.bytes(), 84);
     }
 
     #[test]

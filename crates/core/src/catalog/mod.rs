@@ -112,6 +112,12 @@ impl Catalog {
         }
     }
 
+    /// How many bytes all items have.
+    pub fn bytes(&self) -> usize {
+        let items = ListKind::ALL.into_iter().flat_map(|list| self.list(list));
+        items.map(|item| item.as_bytes().len()).sum()
+    }
+
     pub fn list_mut(&mut self, list: ListKind) -> &mut Vec<Raw> {
         match list {
             ListKind::Tools => &mut self.tools,

@@ -143,12 +143,15 @@ pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
     if let Some(id) = id {
         text.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
-    for line in data.split(|byte| *byte == b'\n') {
-        for part in line.strip_suffix(b"\r").unwrap_or(line).split(|byte| *byte == b'\r') {
-            text.extend_from_slice(b"data: ");
-            text.extend_from_slice(part);
-            text.extend_from_slice(b"\n");
-        }
+    let mut rest = data;
+    loop {
+        let end = memchr::memchr2(b'\n', b'\r', rest);
+        text.extend_from_slice(b"data: ");
+        text.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
+        text.extend_from_slice(b"\n");
+        let Some(end) = end else { break };
+        let crlf = rest[end..].starts_with(b"\r\n");
+        rest = &rest[end + 1 + usize::from(crlf)..];
     }
     text.extend_from_slice(b"\n");
     text.freeze()

@@ -1,7 +1,7 @@
 //! Access control and the protection of secrets.
 //!
 //! - `request_access`: who may use the endpoint: Host, Origin and token of a request
-//! - `request_smuggling`: rejects request heads that two HTTP parsers would read differently
+//! - `request_smuggling`: rejects requests that two HTTP parsers would read differently
 //! - `tokens`: one token per editor; `session_id`: signed session ids
 //! - `secret_ref`: references such as `${keyring:NAME}` in settings
 //! - `redaction`: removes secrets from texts: `known` ones by value, others by `patterns`

@@ -182,7 +182,7 @@ impl Assembly {
             origin: origin.clone(),
             supervised: std::env::var_os(SUPERVISED).is_some_and(|set| !set.is_empty()),
         };
-        let first = status::overview(&sources, None, None);
+        let first = status::first(&sources);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
         let status_task =

@@ -7,6 +7,7 @@ use tokio::sync::{Notify, watch};
 
 use evermoor_core::api;
 use evermoor_core::api::Status;
+use evermoor_core::catalog::list_changes::ListChange;
 use evermoor_core::config;
 
 use crate::config::first_run::FirstRun;
@@ -16,7 +17,7 @@ use crate::editors::Editors;
 use crate::monitoring::clients::Clients;
 use crate::monitoring::user_actions::UserActions;
 use crate::routing::merged_catalogs::EditorCatalogs;
-use crate::system::redaction;
+use crate::system::{message_parser, redaction};
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::{LinkState, Stall, UpstreamHandle, UpstreamSnapshot};
 
@@ -42,16 +43,21 @@ pub struct Sources {
     pub supervised: bool,
 }
 
-/// The current overview. `before` is reused if the visible catalog has not changed.
-pub fn overview(
+/// The first overview.
+pub fn first(sources: &Sources) -> Overview {
+    let upstreams = Arc::clone(&sources.set.upstreams.borrow());
+    let config = Arc::clone(&sources.set.config.borrow());
+    overview(sources, None, EditorCatalogs::of(&upstreams, &config.editors, None))
+}
+
+fn overview(
     sources: &Sources,
     woke: Option<SystemTime>,
-    before: Option<&Arc<EditorCatalogs>>,
+    editor_catalogs: Arc<EditorCatalogs>,
 ) -> Overview {
     let Sources { set, editors, origin, .. } = sources;
     let upstreams = Arc::clone(&set.upstreams.borrow());
     let config = Arc::clone(&set.config.borrow());
-    let editor_catalogs = EditorCatalogs::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
         let hidden = editor_catalogs.hidden(handle.name());
         let app = match handle.config.transport.is_app() {
@@ -107,18 +113,33 @@ pub async fn keep(
     loop {
         changed.notified().await;
         let before = Arc::clone(&show.borrow().editor_catalogs);
-        let woke = *woke.borrow();
-        let after = overview(&sources, woke, Some(&before));
-        let changed_lists = match Arc::ptr_eq(&before, &after.editor_catalogs) {
-            true => Vec::new(),
-            false => after.editor_catalogs.changes_since(&before),
-        };
+        let (editor_catalogs, changed_lists) = current_catalogs(&sources.set, before).await;
+        let after = overview(&sources, *woke.borrow(), editor_catalogs);
         // Publish first: an editor that reacts to the notification must get the new list.
         show.send_replace(after);
         for list in changed_lists {
             notification_log.list_changed(list);
         }
     }
+}
+
+/// What editors see now, and which lists changed since `before`.
+async fn current_catalogs(
+    set: &UpstreamSetHandle,
+    before: Arc<EditorCatalogs>,
+) -> (Arc<EditorCatalogs>, Vec<ListChange>) {
+    let upstreams = Arc::clone(&set.upstreams.borrow());
+    let config = Arc::clone(&set.config.borrow());
+    if before.is_current(&upstreams, &config.editors) {
+        return (before, Vec::new());
+    }
+    let bytes = EditorCatalogs::bytes_of(&upstreams);
+    let merge = move || {
+        let after = EditorCatalogs::of(&upstreams, &config.editors, Some(&before));
+        let changes = after.changes_since(&before);
+        (after, changes)
+    };
+    message_parser::process(bytes, merge).await
 }
 
 fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api::UpstreamStatus {

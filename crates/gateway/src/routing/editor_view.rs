@@ -55,6 +55,7 @@ pub enum NoView {
 }
 
 /// Removes from an upstream's list what the editor may not see.
+#[derive(Clone)]
 pub struct ListFilter {
     view: View,
     upstream: UpstreamHandle,

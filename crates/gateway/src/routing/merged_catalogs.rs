@@ -22,6 +22,9 @@ use crate::upstream::{KnownCatalog, UpstreamHandle};
 /// A merged catalog under the names of one style.
 type StyledCatalog = (NameStyle, Arc<MergedCatalog>);
 
+/// The entry of an upstream, and its catalog at this moment.
+type CurrentUpstream = (Arc<config::UpstreamConfig>, Option<Arc<KnownCatalog>>);
+
 /// What editors with the same lists see.
 #[derive(Clone)]
 pub struct EditorCatalog {
@@ -58,7 +61,12 @@ impl EditorCatalog {
         Visibility::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
     }
 
-    fn of(rules: Option<Arc<VisibilityRules>>, sources: &[VisibleUpstream]) -> Self {
+    /// `styles` are those that clients have needed before.
+    fn of(
+        rules: Option<Arc<VisibilityRules>>,
+        sources: &[VisibleUpstream],
+        styles: &[NameStyle],
+    ) -> Self {
         let seen: Vec<_> = sources
             .iter()
             .filter_map(|source| {
@@ -70,7 +78,13 @@ impl EditorCatalog {
         let merged = MergedCatalog::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
         let hiding = seen.iter().filter(|(_, seen, _)| matches!(seen, Cow::Owned(_)));
         let merged = hiding.fold(merged, |merged, (name, _, all)| merged.with_unlisted(name, all));
-        Self { rules, merged: Arc::new(merged), other_styles: Arc::default() }
+        let styled = styles.iter().map(|style| (*style, Arc::new(merged.in_style(*style))));
+        let other_styles = Arc::new(Mutex::new(styled.collect()));
+        Self { rules, merged: Arc::new(merged), other_styles }
+    }
+
+    fn styles(&self) -> Vec<NameStyle> {
+        self.other_styles.lock().iter().map(|(style, _)| *style).collect()
     }
 
     /// The merged catalog of the upstreams that they see.
@@ -89,16 +103,28 @@ impl EditorCatalog {
 }
 
 impl EditorCatalogs {
+    /// Whether these upstreams and editors are those that the catalogs were built with.
+    pub fn is_current(
+        &self,
+        upstreams: &[UpstreamHandle],
+        editors: &BTreeMap<String, config::EditorConfig>,
+    ) -> bool {
+        self.is_of(&current(upstreams)) && self.is_for(editors)
+    }
+
+    /// How many bytes the lists of all upstreams have, which determines how long they take to merge.
+    pub fn bytes_of(upstreams: &[UpstreamHandle]) -> usize {
+        let known = upstreams.iter().filter_map(|upstream| upstream.state().known);
+        known.map(|known| known.catalog.bytes()).sum()
+    }
+
     /// What is visible of these upstreams. Returns `before` if nothing changed.
     pub fn of(
         upstreams: &[UpstreamHandle],
         editors: &BTreeMap<String, config::EditorConfig>,
         before: Option<&Arc<Self>>,
     ) -> Arc<Self> {
-        let current: Vec<_> = upstreams
-            .iter()
-            .map(|upstream| (Arc::clone(&upstream.config), upstream.state().known))
-            .collect();
+        let current = current(upstreams);
         let same = before.filter(|before| before.is_of(&current) && before.is_for(editors));
         if let Some(same) = same {
             return Arc::clone(same);
@@ -107,19 +133,20 @@ impl EditorCatalogs {
             .into_iter()
             .map(|(config, known)| VisibleUpstream::new(config, known))
             .collect();
+        let styles = before.map(|before| before.styles()).unwrap_or_default();
         let mut distinct: Vec<EditorCatalog> = Vec::new();
         let mut by_editor = HashMap::new();
         for (name, rules) in limited(editors) {
             let existing =
                 distinct.iter().find(|catalog| catalog.rules.as_deref() == Some(rules)).cloned();
             let catalog = existing.unwrap_or_else(|| {
-                let catalog = EditorCatalog::of(Some(Arc::new(rules.clone())), &sources);
+                let catalog = EditorCatalog::of(Some(Arc::new(rules.clone())), &sources, &styles);
                 distinct.push(catalog.clone());
                 catalog
             });
             by_editor.insert(name.clone(), catalog);
         }
-        let common = EditorCatalog::of(None, &sources);
+        let common = EditorCatalog::of(None, &sources, &styles);
         Arc::new(Self { common, editors: by_editor, sources })
     }
 
@@ -178,15 +205,24 @@ impl EditorCatalogs {
         }
     }
 
+    /// The styles of names that clients have needed so far.
+    fn styles(&self) -> Vec<NameStyle> {
+        let all = self.editors.values().chain([&self.common]).flat_map(EditorCatalog::styles);
+        let mut distinct = Vec::new();
+        for style in all {
+            if !distinct.contains(&style) {
+                distinct.push(style);
+            }
+        }
+        distinct
+    }
+
     fn source(&self, upstream: &UpstreamName) -> Option<&VisibleUpstream> {
         self.sources.iter().find(|source| source.config.name == *upstream)
     }
 
-    fn is_of(&self, current: &[(Arc<config::UpstreamConfig>, Option<Arc<KnownCatalog>>)]) -> bool {
-        let is_it = |(source, (config, known)): (
-            &VisibleUpstream,
-            &(Arc<_>, Option<Arc<KnownCatalog>>),
-        )| {
+    fn is_of(&self, current: &[CurrentUpstream]) -> bool {
+        let is_it = |(source, (config, known)): (&VisibleUpstream, &CurrentUpstream)| {
             Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
         };
         self.sources.len() == current.len() && self.sources.iter().zip(current).all(is_it)
@@ -215,6 +251,11 @@ impl VisibleUpstream {
         let (config, known) = (&*self.config, self.known.as_deref()?);
         Some((&config.name, UpstreamCatalog { filters: &config.filters, catalog: &known.catalog }))
     }
+}
+
+fn current(upstreams: &[UpstreamHandle]) -> Vec<CurrentUpstream> {
+    let one = |upstream: &UpstreamHandle| (Arc::clone(&upstream.config), upstream.state().known);
+    upstreams.iter().map(one).collect()
 }
 
 /// The editors with lists that hide something.

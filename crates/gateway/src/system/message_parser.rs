@@ -1,15 +1,27 @@
-//! Parses messages; large ones on another thread, so that they do not block the gateway.
+//! Parses messages, and does other work that takes longer for larger messages. For a large one, it is done
+//! on another thread, so that it does not block the gateway.
 
 use bytes::Bytes;
+use tokio::task::coop::consume_budget;
 
-use evermoor_core::protocol::envelope::{InvalidMessage, Message};
+use evermoor_core::protocol::envelope::{INVALID_REQUEST, InvalidMessage, Message};
 
-/// Parsing more than this takes too long.
-const LARGE: usize = 128 << 10;
+/// Parsing more than this takes too long. A task may parse a hundred messages before others run.
+const LARGE: usize = 64 << 10;
+/// Larger notifications of upstreams are dropped: they are read on their way to many editors, and nobody
+/// needs them.
+const LARGEST_NOTIFICATION: usize = 2 << 20;
 
 /// Parses a message of an upstream.
 pub(crate) async fn parse(text: &Bytes) -> Result<Message, InvalidMessage> {
-    parse_with(text, Message::parse).await
+    match parse_with(text, Message::parse).await? {
+        Message::Notification(_) if text.len() > LARGEST_NOTIFICATION => Err(InvalidMessage {
+            code: INVALID_REQUEST,
+            why: "the notification is too large".into(),
+            id: None,
+        }),
+        message => Ok(message),
+    }
 }
 
 /// Parses a message of an editor.
@@ -21,19 +33,30 @@ async fn parse_with(
     text: &Bytes,
     parse: impl Fn(&Bytes) -> Result<Message, InvalidMessage> + Send + 'static,
 ) -> Result<Message, InvalidMessage> {
-    if text.len() <= LARGE {
+    if !is_large(text.len()) {
+        // Many small messages that have arrived already must not keep others waiting.
+        consume_budget().await;
         return parse(text);
     }
-    on_another_thread(text, parse).await
+    let text = text.clone();
+    on_another_thread(move || parse(&text)).await
 }
 
-/// Does on another thread what takes long with so many bytes.
-async fn on_another_thread<T: Send + 'static>(
-    text: &Bytes,
-    work: impl FnOnce(&Bytes) -> T + Send + 'static,
+/// Whether work on this many bytes takes too long for the thread that serves everybody.
+pub(crate) fn is_large(bytes: usize) -> bool {
+    bytes > LARGE
+}
+
+/// Does work on a message of this many bytes.
+pub(crate) async fn process<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    let text = text.clone();
-    match tokio::task::spawn_blocking(move || work(&text)).await {
+    if is_large(bytes) { on_another_thread(work).await } else { work() }
+}
+
+async fn on_another_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -7,6 +7,7 @@
 //! of a secret remains.
 
 use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -15,27 +16,35 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header;
 use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
 use parking_lot::RwLock;
 
 use evermoor_core::failure::Failure;
 use evermoor_core::security::foreign_text;
 use evermoor_core::security::redaction::known::{Redactor, Secret};
 
-static HIDDEN: RwLock<Redactor> = RwLock::new(Redactor::new());
+use crate::system::message_parser;
+
+/// Shared, so that nobody waits for the lock while a large text is searched.
+static HIDDEN: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
+
+fn hidden() -> Arc<Redactor> {
+    Arc::clone(&HIDDEN.read())
+}
 
 /// Redacts this value from now on.
 pub fn hide(secret: &Secret) {
-    HIDDEN.write().hide(secret);
+    Arc::make_mut(&mut HIDDEN.write()).hide(secret);
 }
 
 /// No longer redacts this value, because it can no longer be used.
 pub fn forget(secret: &Secret) {
-    HIDDEN.write().forget(secret);
+    Arc::make_mut(&mut HIDDEN.write()).forget(secret);
 }
 
 /// The text without any secret.
 pub fn scrub(text: &str) -> Cow<'_, str> {
-    HIDDEN.read().scrub(text)
+    hidden().scrub(text)
 }
 
 /// How much of a text is searched for secrets, for each character that is shown of it.
@@ -49,8 +58,7 @@ pub fn excerpt(text: &[u8], length: usize) -> String {
     let scrubbed = match whole {
         true => scrub(&searched),
         // The cut may be within a character.
-        false => HIDDEN
-            .read()
+        false => hidden()
             .scrub_start(searched.trim_end_matches(char::REPLACEMENT_CHARACTER))
             .into_owned()
             .into(),
@@ -76,12 +84,19 @@ pub fn of(failure: Failure) -> Failure {
 /// Redacts the response to a request. New tokens are not on the list, so they can be shown once.
 pub(crate) async fn answers(request: Request, next: Next) -> Response {
     let answer = next.run(request).await;
-    if HIDDEN.read().is_empty() {
+    if hidden().is_empty() {
         return answer;
     }
     let (mut head, body) = answer.into_parts();
     // Redaction changes the length.
     head.headers.remove(header::CONTENT_LENGTH);
+    let length = body.size_hint().exact().and_then(|length| usize::try_from(length).ok());
+    if let Some(length) = length.filter(|length| message_parser::is_large(*length)) {
+        // It is in memory already, so collecting it neither fails nor waits.
+        let whole = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+        let clean = message_parser::process(length, move || clean(whole)).await;
+        return Response::from_parts(head, Body::from(clean));
+    }
     // A response, and each event of a stream, is one frame.
     let body = body.map_frame(|frame| frame.map_data(clean));
     Response::from_parts(head, Body::new(body))

@@ -70,7 +70,7 @@ impl CatalogCache {
                 let Some(known) = unwritten(handle, &written) else {
                     continue;
                 };
-                match self.write(&handle.config, &known).await {
+                match self.write(&handle.config, Arc::clone(&known)).await {
                     Ok(()) => {
                         written.insert(handle.name().clone(), known);
                         warned = false;
@@ -102,12 +102,12 @@ impl CatalogCache {
     async fn write(
         &self,
         upstream: &config::UpstreamConfig,
-        known: &KnownCatalog,
+        known: Arc<KnownCatalog>,
     ) -> io::Result<()> {
         let path = self.path(&upstream.name);
         let target = upstream.transport.fingerprint();
-        let content = cache::encode(&target, known);
-        let written = self.tasks.spawn_blocking(move || write(&path, &content)).await;
+        let write = move || write(&path, &cache::encode(&target, &known));
+        let written = self.tasks.spawn_blocking(write).await;
         written.unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
     }
 
@@ -174,11 +174,11 @@ mod tests {
     use evermoor_core::protocol::json::Raw;
     use evermoor_core::protocol::mcp::Handshake;
 
-    fn known(tool: &'static str) -> KnownCatalog {
+    fn known(tool: &'static str) -> Arc<KnownCatalog> {
         let expected = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
         let raw = |text: &'static [u8]| Raw::parse(Bytes::from_static(text)).unwrap();
         let catalog = Catalog { tools: vec![raw(tool.as_bytes())], ..Catalog::default() };
-        KnownCatalog::new(Handshake::read(&raw(expected)).unwrap(), catalog, None)
+        Arc::new(KnownCatalog::new(Handshake::read(&raw(expected)).unwrap(), catalog, None))
     }
 
     fn upstream(port: u16) -> config::UpstreamConfig {
@@ -201,8 +201,8 @@ mod tests {
         let (_folder, store) = store();
         let expected = known(r#"{ "name":"x" }"#);
         assert_eq!(store.load(&upstream(1)).await, None);
-        store.write(&upstream(1), &expected).await.unwrap();
-        assert_eq!(store.load(&upstream(1)).await.as_deref(), Some(&expected));
+        store.write(&upstream(1), Arc::clone(&expected)).await.unwrap();
+        assert_eq!(store.load(&upstream(1)).await.as_ref(), Some(&expected));
         assert_eq!(store.load(&upstream(2)).await, None, "another server has other tools");
     }
 
@@ -210,15 +210,15 @@ mod tests {
     async fn a_corrupt_catalog_file_is_ignored_and_replaced() {
         let (_folder, store) = store();
         let expected = known(r#"{"name":"x"}"#);
-        store.write(&upstream(1), &expected).await.unwrap();
+        store.write(&upstream(1), Arc::clone(&expected)).await.unwrap();
         let path = store.path(&upstream(1).name);
         let whole = std::fs::read(&path).unwrap();
         for corrupt in [&whole[..whole.len() / 2], b"", b"\xff\x00", b"{}"] {
             private::write_private(&path, corrupt).unwrap();
             assert_eq!(store.load(&upstream(1)).await, None);
         }
-        store.write(&upstream(1), &expected).await.unwrap();
-        assert_eq!(store.load(&upstream(1)).await.as_deref(), Some(&expected));
+        store.write(&upstream(1), Arc::clone(&expected)).await.unwrap();
+        assert_eq!(store.load(&upstream(1)).await.as_ref(), Some(&expected));
     }
 
     #[test]
@@ -242,11 +242,11 @@ mod tests {
         let (_folder, store) = store();
         let path = store.path(&upstream(1).name);
         let written = || std::fs::metadata(&path).unwrap().modified().unwrap();
-        store.write(&upstream(1), &known(r#"{"name":"x"}"#)).await.unwrap();
+        store.write(&upstream(1), known(r#"{"name":"x"}"#)).await.unwrap();
         let first = written();
-        store.write(&upstream(1), &known(r#"{"name":"x"}"#)).await.unwrap();
+        store.write(&upstream(1), known(r#"{"name":"x"}"#)).await.unwrap();
         assert_eq!(written(), first);
-        store.write(&upstream(1), &known(r#"{"name":"y"}"#)).await.unwrap();
+        store.write(&upstream(1), known(r#"{"name":"y"}"#)).await.unwrap();
         assert_ne!(written(), first);
     }
 
@@ -254,7 +254,7 @@ mod tests {
     async fn a_folder_that_cannot_be_written_is_only_an_error() {
         let (folder, store) = store();
         std::fs::write(folder.path().join("catalogs"), "a file, not a folder").unwrap();
-        assert!(store.write(&upstream(1), &known(r#"{"name":"x"}"#)).await.is_err());
+        assert!(store.write(&upstream(1), known(r#"{"name":"x"}"#)).await.is_err());
         assert_eq!(store.load(&upstream(1)).await, None);
     }
 }

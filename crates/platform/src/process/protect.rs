@@ -83,15 +83,41 @@ fn erase(name: &str) {
     }
 }
 
+/// The limit of core dumps before [`protect`], which programs that this process starts get back.
+#[cfg(unix)]
+static CORE_LIMIT: OnceLock<rustix::process::Rlimit> = OnceLock::new();
+
 /// Forbids core dumps and, on Linux and macOS, other processes of the same user to look into this one.
 /// A program that this process starts is not affected.
 #[cfg(unix)]
 pub fn protect() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    // On failure, the process is only less protected.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let before = CORE_LIMIT.get_or_init(|| getrlimit(Resource::Core));
+    // On failure, the process is only less protected. The maximum stays, because nobody but root could raise
+    // it again for a program.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: before.maximum });
     deny_debuggers();
 }
+
+/// Gives a program that a protected process starts the limit of core dumps that it would have had.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the limit must be set between fork and exec")]
+pub(crate) fn unprotect(command: &mut tokio::process::Command) {
+    use rustix::process::{Resource, setrlimit};
+    let Some(before) = CORE_LIMIT.get().cloned() else { return };
+    let restore = move || {
+        // A program without core dumps is better than none.
+        let _ = setrlimit(Resource::Core, before.clone());
+        Ok(())
+    };
+    // SAFETY: the closure makes one system call and neither allocates nor takes a lock.
+    unsafe {
+        command.pre_exec(restore);
+    }
+}
+
+#[cfg(windows)]
+pub(crate) fn unprotect(_: &mut tokio::process::Command) {}
 
 /// Windows writes a dump only if the user configured that.
 #[cfg(not(unix))]
@@ -131,5 +157,20 @@ mod tests {
         assert_eq!(getrlimit(Resource::Core).current, Some(0));
         assert!(std::fs::read_to_string("/proc/self/maps").is_ok());
         assert!(std::fs::read_dir("/proc/self/fd").is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_program_of_a_protected_process_has_the_limit_of_core_dumps_from_before() {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let maximum = getrlimit(Resource::Core).maximum;
+        let wanted = maximum.unwrap_or(4096).min(4096);
+        setrlimit(Resource::Core, Rlimit { current: Some(wanted), maximum }).unwrap();
+        protect();
+        let mut command = crate::process::spawn::command("cat");
+        let command = command.arg("/proc/self/limits").stdout(std::process::Stdio::piped());
+        let limits = command.output().await.unwrap().stdout;
+        let limits = String::from_utf8(limits).unwrap();
+        let line = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        assert_eq!(line.split_whitespace().nth(4), Some(&*wanted.to_string()), "{line}");
     }
 }

@@ -71,6 +71,7 @@ fn without_stdio(program: &OsStr) -> Command {
     crate::process::descriptors::keep_stdio_from_children();
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    crate::process::protect::unprotect(&mut command);
     command
 }
 

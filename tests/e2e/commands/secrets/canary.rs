@@ -26,6 +26,16 @@ async fn echoing_server() -> (String, tokio::task::JoinHandle<()>) {
         let shown = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
         let shown = shown.unwrap_or_default();
         let body = format!("No: {shown} {} at {}", written(&shown).join(" "), request.uri());
+        let key = headers.get("x-key").map(|value| value.to_str().unwrap()).unwrap_or_default();
+        let way = request.uri().query().and_then(|query| query.strip_prefix("way="));
+        let body = match way {
+            // The text ends within the secret.
+            Some("cut") => {
+                format!("cut{}{key}", " ".repeat(SEARCHED - "cut".len() - key.len() / 2))
+            }
+            Some(way) => format!("It was {}.", written(key)[way.parse::<usize>().unwrap()]),
+            None => body,
+        };
         (StatusCode::FORBIDDEN, body)
     };
     let app = Router::new().fallback(refuse);
@@ -47,8 +57,24 @@ fn written(text: &str) -> Vec<String> {
             b => format!("%{b:02X}"),
         })
         .collect();
-    vec![base64(text.as_bytes()), hex.to_uppercase(), hex, percent]
+    let each = |escape: fn(char) -> String| text.chars().map(escape).collect::<String>();
+    let lower = each(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() || "-._~".contains(letter) => letter.to_string(),
+        letter => format!("%{:02x}", u32::from(letter)),
+    });
+    let entities = each(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() => letter.to_string(),
+        letter => format!("&#x{:X};", u32::from(letter)),
+    });
+    let json = text.replace('/', "\\/").replace('+', "\\u002b");
+    vec![base64(text.as_bytes()), hex.to_uppercase(), hex, percent, lower, entities, json]
 }
+
+/// How much of a refusal is read.
+const SEARCHED: usize = 2_000;
+
+/// The ways in which a server echoes a secret: a spelling of [`written`] each, and one that is cut.
+const WAYS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "cut"];
 
 fn base64(bytes: &[u8]) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -134,7 +160,13 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
          env = {{ TOKEN = \"${{keyring:variable}}\" }}\n",
         upstream.url
     );
-    scene.write("hold = 1", &entries);
+    let spelling = WAYS.map(|way| {
+        format!(
+            "[upstreams.way-{way}]\nurl = \"{echoing}?way={way}\"\n\
+             headers.X-Key = \"${{keyring:address}}\"\n"
+        )
+    });
+    scene.write("hold = 1", &(entries + &spelling.concat()));
     let log = scene.path("log");
     let output = std::fs::File::create(&log).unwrap();
     let process = Process::evermoor(&home, |command| {
@@ -146,6 +178,10 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     let mut collected = Collected::default();
     let refused = gateway.until_down("echoing").await;
     assert!(failure(&refused).what.contains("[secret]"), "{refused:?}");
+    for way in WAYS {
+        let refused = gateway.until_down(&format!("way-{way}")).await;
+        assert!(failure(&refused).what.contains("[secret]"), "{refused:?}");
+    }
     let ended = |it: &UpstreamStatus| matches!(&it.link, UpstreamState::Down { failure, .. } if failure.what.contains("bad token [secret]"));
     gateway.until("tells", ended).await;
     gateway.until_down("gone").await;
@@ -155,7 +191,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     .await;
     collected.command_lines();
 
-    for upstream in ["echoing", "gone", "tells", "good"] {
+    for upstream in ["echoing", "way-cut", "gone", "tells", "good"] {
         let mut editor = gateway.editor(&format!("/mcp/{upstream}")).await;
         let answer = editor.call("record", &json!({ "nonce": "canary" })).await;
         collected.add(&format!("a call of {upstream}"), answer.to_string());

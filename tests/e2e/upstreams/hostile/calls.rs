@@ -2,7 +2,8 @@
 
 use evermoor_core::failure::outcome::META_KEY;
 use evermoor_tests::Scene;
-use evermoor_tests::gateway::Gateway;
+use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::oracle::measure::resources;
 use evermoor_tests::scene::entry;
 use evermoor_tests::scene::programs::{Process, built};
 use serde_json::{Value, json};
@@ -53,11 +54,16 @@ fn calm() -> String {
 
 /// A hostile server over HTTP, and its entry.
 pub(super) async fn listening(tricks: &[&str]) -> (Process, String) {
+    listening_as("hostile", tricks).await
+}
+
+/// The same under another name.
+pub(super) async fn listening_as(name: &str, tricks: &[&str]) -> (Process, String) {
     let mut server = Process::start(&built("hostile-server"), |command| {
         command.arg("--listen").args(tricks);
     });
     let url = server.line().await;
-    (server, entry::at("hostile", &url))
+    (server, entry::at(name, &url))
 }
 
 fn text(result: &Value) -> &str {
@@ -105,8 +111,28 @@ async fn questions_without_number_are_refused() {
     for attack in
         [Attack::over_stdio(&["questions"]).await, Attack::over_http(&["questions"]).await]
     {
-        assert_eq!(text(&attack.result().await), "answer");
+        let before = descriptors(&attack.gateway);
+        let mut most = before;
+        let mut result = std::pin::pin!(attack.result());
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut result => break result,
+                answer = http().get(format!("{}/healthz", attack.gateway.origin)).send() => {
+                    assert!(answer.unwrap().status().is_success());
+                    most = most.max(descriptors(&attack.gateway));
+                }
+            }
+        };
+        assert_eq!(text(&result), "answer");
+        // A question needs one for its answer, and there are at most 64 questions.
+        assert!(most < before + 150, "{most} descriptors, {before} before");
     }
+}
+
+/// How many descriptors the gateway has open; 0 where the system does not tell.
+fn descriptors(gateway: &Gateway) -> usize {
+    resources(gateway.process.pid()).map_or(0, |(open, _)| open)
 }
 
 #[tokio::test]
@@ -124,8 +150,13 @@ async fn an_answer_with_too_many_members_or_too_deep_is_answered_at_once() {
 
 #[tokio::test]
 async fn a_line_break_within_an_answer_does_not_end_it() {
-    let attack = Attack::over_stdio(&["bare-cr"]).await;
-    assert_eq!(text(&attack.result().await), "answer");
+    let attack = Attack::over_stdio(&["bare-cr", "one-progress"]).await;
+    let mut editor = attack.gateway.editor("/mcp").await;
+    // An answer with progress is a stream of events, whose lines a bare carriage return ends.
+    let meta = json!({ "progressToken": "token" });
+    let params = json!({ "name": "hostile__tool1", "arguments": {}, "_meta": meta });
+    assert_eq!(text(&editor.ask("tools/call", &params).await), "answer");
+    assert_eq!(editor.notifications.len(), 1);
 }
 
 #[tokio::test]

@@ -68,6 +68,6 @@ async fn connections_and_sessions_without_number_keep_nobody_else_out() {
 
 #[tokio::test]
 async fn requests_that_are_not_what_they_seem_are_refused() {
-    use Trick::{Depth, DoubledOrigin, LookAlikes, Members, PipelinedHost};
-    play(&[Members, Depth, LookAlikes, DoubledOrigin, PipelinedHost]).await;
+    use Trick::{Depth, DoubledOrigin, LookAlikes, Members, PipelinedHead};
+    play(&[Members, Depth, LookAlikes, DoubledOrigin, PipelinedHead]).await;
 }

@@ -1,5 +1,6 @@
 //! Servers, editors and files that attack their readers.
 //!
+//! - [`lists`]: servers that attack with their lists
 //! - [`calls`]: servers that attack when a tool is called
 //! - [`editors`]: editors that attack the gateway
 //! - [`all_at_once`]: all of them, beside a server and an editor that do not
@@ -10,6 +11,7 @@ mod all_at_once;
 mod calls;
 mod editors;
 mod fuzz_seeds;
+mod lists;
 #[cfg(target_os = "linux")]
 mod protection;
 

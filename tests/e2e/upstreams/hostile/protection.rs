@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use evermoor_core::api::UpstreamState;
+use evermoor_core::api::{Status, UpstreamState};
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::entry;
 use evermoor_tests::scene::programs::{self, Process, built};
+use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
 use super::output;
@@ -17,6 +18,11 @@ use super::output;
 fn pipe(path: &Path) {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+/// A device that can be read forever.
+fn endless_device(path: &Path) {
+    std::os::unix::fs::symlink("/dev/zero", path).unwrap();
 }
 
 #[tokio::test]
@@ -42,6 +48,71 @@ async fn a_configuration_that_is_no_regular_file_is_refused_at_once() {
     for path in [config.to_str().unwrap(), "/dev/zero"] {
         let said = output(&scene, &["config", "validate", path]).await;
         assert!(said.contains("it is not a regular file"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_does_not_start_with_a_configuration_that_is_no_regular_file() {
+    let scene = Scene::new();
+    let config = scene.home().join("config.toml");
+    std::fs::create_dir_all(scene.home()).unwrap();
+    for make in [pipe, endless_device] {
+        make(&config);
+        let said = output(&scene, &["serve"]).await;
+        assert!(said.contains("it is not a regular file"), "{said}");
+        std::fs::remove_file(&config).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_that_becomes_no_regular_file_is_told_and_the_last_one_stays() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+    let mut gateway = scene.gateway_of("", &program.entry()).await;
+    gateway.until_connected("notes").await;
+    let config = scene.home().join("config.toml");
+    let before = gateway.config();
+    for make in [pipe, endless_device] {
+        let made = scene.path("made");
+        make(&made);
+        std::fs::rename(&made, &config).unwrap();
+        let told = |status: &Status| {
+            status.warnings.iter().any(|one| one.what.contains("it is not a regular file"))
+        };
+        gateway.until_status(told).await;
+        gateway.until_connected("notes").await;
+        std::fs::write(&made, &before).unwrap();
+        std::fs::rename(&made, &config).unwrap();
+        gateway.until_status(|status| status.warnings.is_empty()).await;
+    }
+    pipe(&scene.path("made"));
+    std::fs::rename(scene.path("made"), &config).unwrap();
+    gateway.ask_to_stop().await;
+    assert!(gateway.process.ended().await.success());
+}
+
+#[tokio::test]
+async fn the_log_warns_about_a_secret_file_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    const WARNING: &str = "others can read a secret file";
+    for (mode, warns) in [(0o644, true), (0o600, false)] {
+        let scene = Scene::new();
+        let secret = scene.path("secret");
+        std::fs::write(&secret, "a secret of a file").unwrap();
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(mode)).unwrap();
+        let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+        let variable = format!("env = {{ TOKEN = \"${{file:{}}}\" }}\n", secret.display());
+        let gateway = scene.gateway_of("", &(program.entry() + &variable)).await;
+        gateway.until_connected("notes").await;
+        let log = scene.home().join("logs/gateway.log");
+        // The secret is read before the server starts.
+        until("the connection is logged", || {
+            std::fs::read_to_string(&log).is_ok_and(|log| log.contains("upstream connected"))
+        })
+        .await;
+        let log = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(log.contains(WARNING), warns, "{log}");
+        assert!(!log.contains("a secret of a file"), "{log}");
     }
 }
 

@@ -4,10 +4,14 @@
 //! While it is connected: `escapes` puts control sequences into every text and into standard error;
 //! `same-cursor` repeats the cursor of its list forever; `huge-list` sends pages of 1 MB without end;
 //! `long-name` offers a tool whose name has a megabyte; `instructions` sends 8 MB of them, with a forged
-//! heading.
+//! heading. `large-list` offers 19,000 tools in 15 MB, which differ whenever they are read, and announces
+//! that all the time; `list-members` sends a list with 150,000 other members; `longest-name` offers a tool
+//! whose name has 15 MB; `resources` offers `notes://secret` and what begins with `notes://`, and
+//! `more-resources` the same and more precise templates.
 //!
 //! When a tool is called: `huge-answer` answers with 15 MB, and `endless-answer` without end; `flood` sends
 //! notifications of 1 MB first, and `progress` as much progress; `list-changes` announces 20,000 changes;
+//! `one-progress` sends one small notification of progress first;
 //! `questions` asks the editor 8,000 questions; `members` answers with 180,000 members, and `depth` with
 //! 200,000 arrays in one another; `bare-cr` ends lines within its answer; `twice` answers three times.
 //! With `json`, an answer over HTTP is no event stream.
@@ -15,10 +19,12 @@
 #![expect(clippy::print_stdout, reason = "the caller reads the address")]
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -33,6 +39,9 @@ struct Hostile {
     huge: OnceLock<String>,
 }
 
+/// How often a server announces that its lists have changed.
+const ANNOUNCED: Duration = Duration::from_millis(50);
+
 #[expect(clippy::disallowed_methods, reason = "this is a server over standard input and output")]
 fn main() -> io::Result<()> {
     let arguments = std::env::args().skip(1);
@@ -45,11 +54,25 @@ fn main() -> io::Result<()> {
     if !options.is_empty() {
         return listen(hostile);
     }
+    if hostile.does("large-list") {
+        std::thread::spawn(announce);
+    }
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         hostile.answer(&message, &mut io::stdout().lock())?;
     }
     Ok(())
+}
+
+/// Announces on standard output that the list of tools has changed, until nobody reads it.
+#[expect(clippy::disallowed_methods, reason = "this is a server over standard input and output")]
+fn announce() {
+    const CHANGED: &[u8] =
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+    let write = || io::stdout().lock().write_all(CHANGED);
+    while write().is_ok() {
+        std::thread::sleep(ANNOUNCED);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test reads the URL from standard output")]
@@ -143,6 +166,10 @@ impl Hostile {
                 tell("notifications/progress", progress)?;
             }
         }
+        if self.does("one-progress") {
+            let token = &message["params"]["_meta"]["progressToken"];
+            tell("notifications/progress", json!({ "progressToken": token, "progress": 1 }))?;
+        }
         if self.does("list-changes") {
             for _ in 0..20_000 {
                 tell("notifications/tools/list_changed", json!({}))?;
@@ -165,7 +192,20 @@ impl Hostile {
     fn result(&self, method: &str) -> Cow<'_, str> {
         let result = match method {
             "initialize" => self.introduction(),
+            "tools/list" if self.does("large-list") => return self.large_list().into(),
+            "tools/list" if self.does("list-members") => {
+                let members: Vec<String> = (0..150_000).map(|n| format!("\"m{n}\":0")).collect();
+                return format!("{{\"tools\":[],{}}}", members.join(",")).into();
+            }
             "tools/list" => self.page(),
+            "resources/list" => {
+                json!({ "resources": [{ "uri": "notes://secret", "name": "Secret" }] })
+            }
+            "resources/templates/list" => self.templates(),
+            "resources/read" => {
+                let text = if self.does("more-resources") { "stolen" } else { "kept" };
+                json!({ "contents": [{ "uri": "notes://secret", "text": text }] })
+            }
             "tools/call" if self.does("members") => {
                 let members: Vec<String> = (0..180_000).map(|n| format!("\"m{n}\":0")).collect();
                 return format!("{{{}}}", members.join(",")).into();
@@ -192,7 +232,10 @@ impl Hostile {
         };
         json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": { "tools": {} },
+            "capabilities": match self.does("resources") || self.does("more-resources") {
+                true => json!({ "tools": {}, "resources": {} }),
+                false => json!({ "tools": {} }),
+            },
             "serverInfo": { "name": self.text("server"), "version": "1" },
             "instructions": instructions,
         })
@@ -204,6 +247,9 @@ impl Hostile {
         if self.does("long-name") {
             tools.push(self.tool(&"x".repeat(MEGABYTE), "A name."));
         }
+        if self.does("longest-name") {
+            tools.push(self.tool(&"x".repeat(15 * MEGABYTE), "A name."));
+        }
         if self.does("huge-list") {
             tools.push(self.tool("huge", &"x".repeat(MEGABYTE)));
             return json!({ "tools": tools, "nextCursor": number.to_string() });
@@ -212,6 +258,31 @@ impl Hostile {
             true => json!({ "tools": tools, "nextCursor": "again" }),
             false => json!({ "tools": tools }),
         }
+    }
+
+    /// A list near the limits of bytes and items, as JSON. Making it takes no longer than copying it.
+    fn large_list(&self) -> String {
+        let number = self.pages.fetch_add(1, Ordering::Relaxed);
+        let filler = "x".repeat(700);
+        let mut list = String::from("{\"tools\":[");
+        for tool in 0..19_000 {
+            let comma = if tool == 0 { "" } else { "," };
+            let _ = write!(
+                list,
+                "{comma}{{\"name\":\"tool{tool}\",\"description\":\"{number} {filler}\",\
+                 \"inputSchema\":{{\"type\":\"object\"}}}}"
+            );
+        }
+        list + "]}"
+    }
+
+    fn templates(&self) -> Value {
+        let mut forms = vec!["notes://{id}"];
+        if self.does("more-resources") {
+            forms.extend(["notes://secret{id}", "notes://{a}/{b}"]);
+        }
+        let one = |form: &&str| json!({ "uriTemplate": form, "name": form });
+        json!({ "resourceTemplates": forms.iter().map(one).collect::<Vec<_>>() })
     }
 
     fn tool(&self, name: &str, description: &str) -> Value {

@@ -47,11 +47,12 @@ use crate::monitoring::activity::CallRecorder;
 use crate::routing::editor_view::{ListFilter, ViewScope};
 use crate::routing::router::{Destination, View};
 use crate::system::budget::AnswerCharge;
+use crate::system::message_parser;
 use crate::upstream::{CallReply, Caller, ReplyPart, ScopeOwner, ServerRequest, UpstreamHandle};
 use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
 pub use requester::Requester;
-use stage::{ExchangeStage, StageEvent, advance};
+use stage::{ExchangeStage, StageEvent, TranslatedReply, advance};
 use translation::{ReplyAction, Translation};
 
 /// A request in progress.
@@ -217,6 +218,13 @@ impl Exchange {
                             return Some(self.finish(answer));
                         }
                     }
+                    StageEvent::Translated(translated) => {
+                        let TranslatedReply { translation, action, before } = *translated;
+                        self.translation = translation;
+                        if let Some(answer) = self.act(action, &before) {
+                            return Some(self.finish(answer));
+                        }
+                    }
                     StageEvent::Replied(CallReply::Stream(parts)) => self.stage = ExchangeStage::Streaming(Box::new(parts)),
                     StageEvent::Received(Some(ReplyPart::Notification(notification))) => {
                         return Some(ExchangeEvent::Notification(notification));
@@ -327,15 +335,10 @@ impl Exchange {
         self.stage = ExchangeStage::Calling(calling.boxed());
     }
 
-    /// Handles a reply. Returns the answer for the editor, unless more input or another call is
-    /// needed first.
+    /// Handles a reply. Returns the answer for the editor, unless more input, another call or another
+    /// thread is needed first.
     fn on_reply(&mut self, answer: Answer) -> Option<Answer> {
-        self.stage = ExchangeStage::Done;
         let before = answer.response.outcome.payload().clone();
-        let answer = match &self.list_filter {
-            Some(list_filter) => answer.map(|response| list_filter.apply(response)),
-            None => answer,
-        };
         let from = match (answer.origin, &self.upstream) {
             (AnswerOrigin::Upstream(version), _) => version,
             (_, Some((upstream, _))) => upstream.protocol_version(),
@@ -345,10 +348,32 @@ impl Exchange {
             }
             (_, None) => ProtocolVersion::Stateless,
         };
+        let bytes = before.as_bytes().len();
+        if message_parser::is_large(bytes) {
+            let (mut translation, list_filter) =
+                (self.translation.clone(), self.list_filter.clone());
+            let request = self.upstream.as_ref().map(|(_, request)| request.clone());
+            let translate = move || {
+                let (filter, request) = (list_filter.as_ref(), request.as_ref());
+                let action = translated(&mut translation, filter, from, request, answer);
+                Box::new(TranslatedReply { translation, action, before })
+            };
+            let translating = message_parser::process(bytes, translate);
+            self.stage = ExchangeStage::Translating(translating.boxed());
+            return None;
+        }
         let request = self.upstream.as_ref().map(|(_, request)| request);
-        match self.translation.on_reply(from, request, answer) {
+        let filter = self.list_filter.as_ref();
+        let action = translated(&mut self.translation, filter, from, request, answer);
+        self.act(action, &before)
+    }
+
+    /// Does what a reply asks for, which arrived with the payload `before`.
+    fn act(&mut self, action: ReplyAction, before: &Raw) -> Option<Answer> {
+        self.stage = ExchangeStage::Done;
+        match action {
             ReplyAction::Answer(answer) => Some(
-                answer.map(|response| self.caller.answer_charge.keep_response(&before, response)),
+                answer.map(|response| self.caller.answer_charge.keep_response(before, response)),
             ),
             ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
@@ -357,6 +382,21 @@ impl Exchange {
             }
         }
     }
+}
+
+/// What a reply means for the editor, which sees only what passes the filter.
+fn translated(
+    translation: &mut Translation,
+    filter: Option<&ListFilter>,
+    from: ProtocolVersion,
+    request: Option<&Request>,
+    answer: Answer,
+) -> ReplyAction {
+    let answer = match filter {
+        Some(filter) => answer.map(|response| filter.apply(response)),
+        None => answer,
+    };
+    translation.on_reply(from, request, answer)
 }
 
 /// The stage of a request that the gateway answers itself.

@@ -27,6 +27,7 @@ use crate::upstream::{Caller, ServerRequest, UpstreamHandle};
 /// How many times one call may ask for more input.
 const MAX_ROUNDS: u32 = 16;
 
+#[derive(Clone)]
 pub(super) struct Translation {
     /// The editor's protocol version.
     pub(super) editor: ProtocolVersion,

@@ -19,12 +19,15 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::response::{IntoResponse as _, Response as HttpResponse};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::outcome::{AnswerOrigin, DeliveryStatus, Unknown};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
 use evermoor_core::protocol::event_id::CallRef;
+use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
@@ -48,6 +51,7 @@ use crate::editors::Editor;
 use crate::monitoring::clients::ClientKey;
 use crate::routing::router::{Destination, View};
 use crate::system::budget::Budget;
+use crate::system::message_parser;
 use crate::upstream::ScopeOwner;
 use checks::{declined, has_foreign_state, headers_agree, may_need_input, status};
 use pending_input::Resume;
@@ -164,8 +168,15 @@ async fn answer_request(
         }
     };
     let (editor, endpoint) = (editor.name.clone(), Arc::clone(endpoint));
-    let mut messages =
-        ResponseMessages { exchange: Some(exchange), view, request, asked, editor, endpoint };
+    let mut messages = ResponseMessages {
+        exchange: Some(exchange),
+        last: None,
+        view,
+        request,
+        asked,
+        editor,
+        endpoint,
+    };
     let first = tokio::select! {
         message = messages.next_message() => message,
         () = sleep(KEEPALIVE_INTERVAL) => None,
@@ -179,6 +190,8 @@ async fn answer_request(
 /// The messages of an exchange, as a stateless editor receives them.
 struct ResponseMessages {
     exchange: Option<Exchange>,
+    /// The response, while it is translated on another thread.
+    last: Option<BoxFuture<'static, Box<ResponseDraft>>>,
     view: View,
     request: Request,
     asked: RequestMeta,
@@ -187,9 +200,14 @@ struct ResponseMessages {
 }
 
 impl ResponseMessages {
-    /// The next message; `None` after the response.
+    /// The next message; `None` after the response. Cancel safe.
     async fn next_message(&mut self) -> Option<Message> {
         loop {
+            if let Some(last) = &mut self.last {
+                let draft = last.await;
+                self.last = None;
+                return Some(Message::Response(self.settle(*draft)));
+            }
             let asked = self.exchange.as_mut()?.collect_batch().await;
             if !asked.is_empty() {
                 let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
@@ -207,11 +225,10 @@ impl ResponseMessages {
                     let exchange = self.exchange.take()?;
                     let newer_already =
                         answer.origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless);
-                    let response = match exchange.unsupported_request() {
-                        Some(question) => missing_capability(question, answer.response),
-                        None => answer.response,
-                    };
-                    return Some(Message::Response(self.final_response(response, newer_already)));
+                    let question = exchange.unsupported_request();
+                    if let Some(last) = self.finish(question, answer.response, newer_already) {
+                        return Some(last);
+                    }
                 }
                 ExchangeEvent::Notification(notification) if notification.method == method::LOG => {
                     if self.asked.level.is_some_and(|level| level.passes(&notification)) {
@@ -233,7 +250,9 @@ impl ResponseMessages {
                     {
                         Ok(state) => {
                             let response = Response::result(self.request.id.clone(), state);
-                            return Some(Message::Response(self.final_response(response, false)));
+                            if let Some(last) = self.finish(None, response, false) {
+                                return Some(last);
+                            }
                         }
                         Err(other) => {
                             let (exchange, question) = *other;
@@ -256,25 +275,75 @@ impl ResponseMessages {
         self.endpoint.budgets.editor(&self.editor)
     }
 
-    /// The response as a stateless editor receives it. A response of a stateless upstream already
-    /// has the form of its version.
-    fn final_response(&self, response: Response, newer_already: bool) -> Response {
+    /// Makes the last message of the response. `None` if it is large, so that another thread makes it.
+    /// `question` is what the upstream asked and the editor does not support.
+    fn finish(
+        &mut self,
+        question: Option<&Request>,
+        response: Response,
+        newer_already: bool,
+    ) -> Option<Message> {
         let response = Response { id: Some(self.request.id.clone()), ..response };
-        if newer_already {
-            return response;
+        let server = self.endpoint.router.server_info(&self.view);
+        let bytes = response.outcome.payload().as_bytes().len();
+        if !message_parser::is_large(bytes) {
+            let called = &self.request.method;
+            let draft = ResponseDraft::of(called, question, response, newer_already, &server);
+            return Some(Message::Response(self.settle(draft)));
         }
-        if let Outcome::Error(error) = &response.outcome
-            && let Some(links) = required_links(error)
+        let (called, question) = (self.request.method.clone(), question.cloned());
+        let draft = move || {
+            let question = question.as_ref();
+            Box::new(ResponseDraft::of(&called, question, response, newer_already, &server))
+        };
+        self.last = Some(message_parser::process(bytes, draft).boxed());
+        None
+    }
+
+    fn settle(&self, draft: ResponseDraft) -> Response {
+        if let Some(links) = draft.links
             && links.iter().all(|link| self.asked.client_capabilities.can_answer(link))
             && let Some(needed) =
                 self.endpoint.pending_input.links(&links, &self.editor, &self.request)
         {
             return Response::result(self.request.id.clone(), needed);
         }
-        let server = self.endpoint.router.server_info(&self.view);
+        self.budget().keep_response(&draft.before, draft.response)
+    }
+}
+
+/// The last message of a response, as far as it can be made without the state of the gateway.
+struct ResponseDraft {
+    /// In the form of the editor's version.
+    response: Response,
+    /// The payload as it arrived.
+    before: Raw,
+    /// The links that the user must open first.
+    links: Option<Vec<Request>>,
+}
+
+impl ResponseDraft {
+    /// A response of a stateless upstream already has the form of its version.
+    fn of(
+        called: &str,
+        question: Option<&Request>,
+        response: Response,
+        newer_already: bool,
+        server: &Raw,
+    ) -> Self {
+        let response = match question {
+            Some(question) => missing_capability(question, response),
+            None => response,
+        };
         let before = response.outcome.payload().clone();
-        let response = to_stateless(&self.request.method, response, Some(&server));
-        self.budget().keep_response(&before, response)
+        if newer_already {
+            return Self { response, before, links: None };
+        }
+        let links = match &response.outcome {
+            Outcome::Error(error) => required_links(error),
+            Outcome::Result(_) => None,
+        };
+        Self { response: to_stateless(called, response, Some(server)), before, links }
     }
 }
 

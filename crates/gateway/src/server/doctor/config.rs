@@ -10,6 +10,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
 use evermoor_platform::process::port::PortOwner;
 
+use super::{blocking, configured};
 use crate::config::file;
 
 pub(super) fn config(paths: &Paths) -> Check {
@@ -40,29 +41,30 @@ fn described(config: &Config) -> String {
 
 /// Whether the configured port is free, and which process has it. The system does not name a process of
 /// another user.
-pub(super) async fn port(paths: &Paths) -> Check {
-    let (id, title) = ("port", "Port");
-    let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
-    let number = config.gateway.listen.port();
+pub(super) async fn port(paths: &Paths) -> Option<Check> {
+    let address = blocking(paths, |paths| configured(paths).gateway.listen).await?;
+    let (id, title, number) = ("port", "Port", address.port());
     if number == 0 {
-        return Check::good(id, title, "config.toml lets the gateway use any free port.");
+        let detail = "config.toml lets the gateway use any free port.";
+        return Some(Check::good(id, title, detail));
     }
-    let runs = matches!(InstanceLock::take(&paths.lock_file()), Ok(None));
+    let runs = |paths: &Paths| matches!(InstanceLock::take(&paths.lock_file()), Ok(None));
+    let runs = blocking(paths, runs).await?;
     let owner = port::owner(number).await;
     let user = match owner {
         Some(PortOwner { pid, name: Some(name) }) => format!("{name} (process {pid})"),
         Some(PortOwner { pid, name: None }) => format!("another program (process {pid})"),
         None => "another program".to_owned(),
     };
-    if runs {
+    Some(if runs {
         Check::good(id, title, format!("The gateway has port {number}."))
-    } else if is_taken(config.gateway.listen) {
+    } else if is_taken(address) {
         let detail = format!("Port {number} is used by {user}.");
         let remedy = "End that program, or set another `listen` under [gateway] in config.toml.";
         Check::bad(id, title, detail, remedy)
     } else {
         Check::good(id, title, format!("Port {number} is free."))
-    }
+    })
 }
 
 fn is_taken(address: SocketAddr) -> bool {
@@ -97,9 +99,9 @@ mod tests {
         let squatter = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = squatter.local_addr().unwrap();
         let (_folder, paths) = setup(&format!("[gateway]\nlisten = \"{address}\"\n"));
-        let found = port(&paths).await;
+        let found = port(&paths).await.unwrap();
         assert!(found.is_bad(), "{found:?}");
         drop(squatter);
-        assert!(!port(&paths).await.is_bad());
+        assert!(!port(&paths).await.unwrap().is_bad());
     }
 }

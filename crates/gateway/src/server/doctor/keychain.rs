@@ -5,10 +5,11 @@ use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_platform::keychain::{Keychain, Prompting};
 use evermoor_platform::paths::Paths;
 
-use crate::config::{file, secrets};
+use super::{blocking, configured};
+use crate::config::secrets;
 
-pub(super) async fn keychain(paths: &Paths) -> Check {
-    let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
+pub(super) async fn keychain(paths: &Paths) -> Option<Check> {
+    let config = blocking(paths, configured).await?;
     let mut needed: Vec<String> = config
         .upstreams
         .iter()
@@ -22,7 +23,7 @@ pub(super) async fn keychain(paths: &Paths) -> Check {
     needed.dedup();
     let kept = Keychain::system_default(Prompting::Never).list().await;
     let (id, title) = ("keychain", "Keychain");
-    match kept {
+    Some(match kept {
         Ok(kept) => match needed.iter().find(|name| !kept.contains(name)) {
             Some(name) => {
                 let detail = format!("It is unlocked, but the secret `{name}` is missing.");
@@ -41,5 +42,5 @@ pub(super) async fn keychain(paths: &Paths) -> Check {
             let failure = secrets::keychain_failure(&error, needed.first().map(String::as_str));
             Check::bad(id, title, failure.what, failure.remedy)
         }
-    }
+    })
 }

@@ -20,9 +20,11 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::time::timeout;
 
 use evermoor_core::api::Check;
+use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
+use crate::config::file;
 use crate::server::control::ControlApi;
 use crate::system::keys;
 pub use machine::starts_at_login;
@@ -34,10 +36,10 @@ const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);
 pub async fn machine(paths: &Paths) -> Vec<Check> {
     let checks: [(&str, &str, BoxFuture<'_, Option<Check>>); 9] = [
         ("config", "Configuration", blocking(paths, config::config).boxed()),
-        ("port", "Port", config::port(paths).map(Some).boxed()),
+        ("port", "Port", config::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
         ("folders", "Folders", blocking(paths, folders::folders).boxed()),
-        ("keychain", "Keychain", keychain::keychain(paths).map(Some).boxed()),
+        ("keychain", "Keychain", keychain::keychain(paths).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
         ("service", "Service", machine::service().map(Some).boxed()),
@@ -87,10 +89,15 @@ pub(crate) fn unsafe_tokens(paths: &Paths) -> Option<keys::KeyError> {
     keys::known_tokens(paths).err()
 }
 
-/// Runs a blocking check on a blocking thread.
-async fn blocking(paths: &Paths, check: fn(&Paths) -> Check) -> Option<Check> {
+/// Runs a blocking check, or a blocking part of one, on a blocking thread.
+async fn blocking<T: Send + 'static>(paths: &Paths, check: fn(&Paths) -> T) -> Option<T> {
     let paths = paths.clone();
     tokio::task::spawn_blocking(move || check(&paths)).await.ok()
+}
+
+/// The configuration, or that of a gateway without any if it cannot be read.
+fn configured(paths: &Paths) -> Config {
+    file::read(&paths.config).ok().flatten().unwrap_or_default()
 }
 
 /// The result of a check, whatever becomes of it. `None` from the check means that it panicked.

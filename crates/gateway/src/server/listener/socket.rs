@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use evermoor_core::security::request_smuggling::HeadInspector;
+use evermoor_core::security::request_smuggling::RequestInspector;
 
 use super::ConnectionLimits;
 use super::state::ConnectionState;
@@ -27,10 +27,9 @@ pub(super) struct ClientSocket<S> {
     limits: ConnectionLimits,
     /// The client has closed its side.
     over: bool,
-    /// The head being read, and how many requests started before it.
-    head: HeadInspector,
+    inspector: RequestInspector,
+    /// How many requests started before the head being read.
     before: u64,
-    last: u8,
     /// When the head must be complete. An authenticated client may be idle between requests.
     head_due: Option<Pin<Box<Sleep>>>,
     /// When a client that has stopped reading must have read something.
@@ -57,9 +56,8 @@ impl<S> ClientSocket<S> {
             state,
             limits,
             over: false,
-            head: HeadInspector::default(),
+            inspector: RequestInspector::default(),
             before: 0,
-            last: 0,
             head_due: None,
             write_due: None,
             close_state: CloseState::Open,
@@ -82,20 +80,17 @@ impl<S> ClientSocket<S> {
         if requests != self.before {
             self.before = requests;
             self.head_due = None;
-            self.head = HeadInspector::after(self.last);
         }
     }
 
     fn on_read(&mut self, bytes: &mut [u8]) {
-        let Some(last) = bytes.last() else {
+        if bytes.is_empty() {
             return;
-        };
-        let last = *last;
+        }
+        self.inspector.harden(bytes);
         if !self.state.is_busy() {
-            self.head.harden(bytes);
             self.await_head();
         }
-        self.last = last;
     }
 
     /// Starts the time for the next head. Without a token, it began with the connection, so that nobody

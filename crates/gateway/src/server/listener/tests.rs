@@ -177,3 +177,29 @@ async fn a_client_that_is_still_sending_receives_the_error() {
     read.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_ambiguous_request_is_refused_behind_others_too() {
+    let valid = [
+        "GET /known HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST /swallow HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
+        "POST /swallow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    ];
+    let ambiguous = [
+        "GET /known HTTP/1.1\nHost: a\r\n\r\n",
+        "POST /swallow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ];
+    for first in valid {
+        for second in ambiguous {
+            let mut client = Client::connect().await;
+            client.send(&[first, second, first].concat()).await;
+            let answers = client.rest().await;
+            assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{second:?}: {answers}");
+            assert_eq!(answers.matches("HTTP/1.1 400").count(), 1, "{second:?}: {answers}");
+        }
+        let mut client = Client::connect().await;
+        client.send(&[first, first].concat()).await;
+        let answers = client.rest().await;
+        assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{first:?}: {answers}");
+    }
+}

@@ -5,20 +5,19 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use evermoor_core::catalog::Catalog;
 use evermoor_core::catalog::limits::CatalogLimits;
 use evermoor_core::failure::Failure;
 
 use super::read_catalog;
-use crate::upstream::LiveConnection;
 use crate::upstream::subscriptions::SubscriptionSet;
 use crate::upstream::transport::connection::Connected;
 use crate::upstream::transport::connector::Connect;
+use crate::upstream::{KnownCatalog, LiveConnection};
 
 /// What an attempt to connect results in.
 pub(super) struct Established {
     pub(super) connected: Connected,
-    pub(super) catalog: Catalog,
+    pub(super) known: KnownCatalog,
     pub(super) subscribed: SubscriptionSet,
 }
 
@@ -29,11 +28,11 @@ pub(super) async fn establish(
     limits: CatalogLimits,
 ) -> Result<Established, Failure> {
     let connected = connector.connect().await?;
-    let catalog =
-        read_catalog::catalog(&connected.connection, &connected.handshake, limits).await?;
+    let (connection, handshake) = (&connected.connection, connected.handshake.clone());
+    let known = read_catalog::catalog(connection, handshake, connector.transport(), limits).await?;
     let subscribed = wanted.borrow().clone();
     connected.connection.subscribe(wanted, &connected.handshake).await;
-    Ok(Established { connected, catalog, subscribed })
+    Ok(Established { connected, known, subscribed })
 }
 
 /// Unsubscribes a connection from what no editor wants any more, as long as it is polled.

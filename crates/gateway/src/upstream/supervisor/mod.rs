@@ -255,19 +255,18 @@ impl<C: Connect> Supervisor<C> {
                 }
             }
         };
-        let Established { connected, catalog, subscribed } = made.map_err(ConnectionEnd::Failed)?;
-        let Connected { connection, handshake, incoming } = connected;
+        let Established { connected, known, subscribed } = made.map_err(ConnectionEnd::Failed)?;
+        let Connected { connection, handshake: _, incoming } = connected;
         self.generation += 1;
         tracing::info!(
             upstream = %self.config().name,
-            server = %handshake.server.name,
-            tools = catalog.tools.len(),
+            server = %known.handshake.server.name,
+            tools = known.catalog.tools.len(),
             "upstream connected"
         );
         let (ready, late_calls) =
             LiveConnection::new(self.generation, connection, self.clock.now());
         let (ready, seen) = (Arc::new(ready), *self.concurrent.borrow());
-        let known = KnownCatalog::new(handshake, catalog, self.connector.transport());
         let known = Arc::new(known.seen_concurrent(seen));
         self.publish(LinkState::Ready(Arc::clone(&ready)), Some(Arc::clone(&known)));
         self.published.incidents.is_over(Resolution::Reconnected, ready.since);

@@ -6,22 +6,23 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::REDACTED;
 
 /// The text without these secrets, if one is written with escapes in it.
 pub(super) fn scrub(text: &str, secrets: &BTreeSet<String>) -> Option<String> {
-    if secrets.is_empty() || !text.contains(['%', '\\', '&']) {
+    if secrets.is_empty() || !may_have_escapes(text) {
         return None;
     }
     let decoded = Decoded::of(text);
     let mut found: Vec<Range<usize>> = secrets
         .iter()
         .flat_map(|secret| {
-            let secret = latin(secret.as_bytes());
-            let places = decoded.text.match_indices(&secret).map(|(at, _)| at).collect::<Vec<_>>();
-            places.into_iter().map(move |at| (at, at + secret.len()))
+            let places = memmem::find_iter(&decoded.bytes, secret.as_bytes());
+            places.map(|at| at..at + secret.len()).collect::<Vec<_>>()
         })
-        .map(|(start, end)| decoded.source(start..end))
+        .map(|place| decoded.source(place))
         .collect();
     found.sort_by_key(|range| range.start);
     let (mut made, mut copied) = (String::new(), 0);
@@ -35,66 +36,118 @@ pub(super) fn scrub(text: &str, secrets: &BTreeSet<String>) -> Option<String> {
     (copied > 0).then(|| made + &text[copied..])
 }
 
-/// How many bytes at the end of a text are the beginning of `secret`, written with escapes.
-pub(super) fn begun(text: &str, secret: &str) -> usize {
-    if !text.contains(['%', '\\', '&']) {
+/// How many bytes at the end of a text are the beginning of one of these secrets, written with escapes.
+pub(super) fn begun(text: &str, secrets: &BTreeSet<String>) -> usize {
+    if !may_have_escapes(text) {
         return 0;
     }
     let decoded = Decoded::of(text);
-    let length = super::overlap(&decoded.text, &latin(secret.as_bytes()));
-    let start = decoded.source(decoded.text.len() - length..decoded.text.len()).start;
-    if length == 0 { 0 } else { text.len() - start }
+    let begun = secrets.iter().map(|secret| {
+        let length = super::overlap(&decoded.bytes, secret.as_bytes());
+        let start = decoded.source(decoded.bytes.len() - length..decoded.bytes.len()).start;
+        if length == 0 { 0 } else { text.len() - start }
+    });
+    begun.max().unwrap_or(0)
 }
 
-/// A text without its escapes. Each byte is one character, so that escaped bytes need not be UTF-8.
-struct Decoded {
-    text: String,
-    /// For each byte of `text`, where it begins in the source; then the length of the source.
-    starts: Vec<usize>,
+fn may_have_escapes(text: &str) -> bool {
+    memchr::memchr3(b'%', b'\\', b'&', text.as_bytes()).is_some()
 }
 
-impl Decoded {
-    fn of(source: &str) -> Self {
-        let mut decoded = Self { text: String::with_capacity(source.len()), starts: Vec::new() };
+/// A text without its escapes. What percent signs encode need not be UTF-8.
+struct Decoded<'a> {
+    bytes: Vec<u8>,
+    source: &'a str,
+    /// The parts of `bytes`, in order.
+    parts: Vec<DecodedPart>,
+}
+
+/// A part of the decoded bytes that comes from one escape, or from text without any.
+struct DecodedPart {
+    /// Where it begins in the decoded bytes, and in the source.
+    start: usize,
+    source: usize,
+    is_escape: bool,
+}
+
+impl<'a> Decoded<'a> {
+    fn of(source: &'a str) -> Self {
+        let mut decoded =
+            Self { bytes: Vec::with_capacity(source.len()), source, parts: Vec::new() };
+        // Up to here, everything is decoded.
         let mut at = 0;
-        while let Some(letter) = source[at..].chars().next() {
-            let (letter, length) = escape(&source[at..]).unwrap_or_else(|| {
-                let mut bytes = [0; 4];
-                (letter.encode_utf8(&mut bytes).as_bytes().to_vec(), letter.len_utf8())
-            });
-            decoded.text.push_str(&latin(&letter));
-            decoded.starts.resize(decoded.text.len(), at);
-            at += length;
+        for place in memchr::memchr3_iter(b'%', b'\\', b'&', source.as_bytes()) {
+            // It may be a part of the escape before.
+            if place < at {
+                continue;
+            }
+            if let Some(escape) = Escape::at_start(&source[place..]) {
+                decoded.push(at, false, &source.as_bytes()[at..place]);
+                decoded.push(place, true, &escape.bytes[..escape.count]);
+                at = place + escape.length;
+            }
         }
-        decoded.starts.push(source.len());
+        decoded.push(at, false, &source.as_bytes()[at..]);
         decoded
+    }
+
+    fn push(&mut self, source: usize, is_escape: bool, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.parts.push(DecodedPart { start: self.bytes.len(), source, is_escape });
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 
     /// The part of the source that these bytes come from.
     fn source(&self, range: Range<usize>) -> Range<usize> {
-        self.starts[range.start]..self.starts[range.end]
+        self.place(range.start)..self.place(range.end)
+    }
+
+    /// Where a byte begins in the source.
+    fn place(&self, byte: usize) -> usize {
+        if byte >= self.bytes.len() {
+            return self.source.len();
+        }
+        let after = self.parts.partition_point(|part| part.start <= byte);
+        // The first part begins with the first byte.
+        let part = &self.parts[after - 1];
+        if part.is_escape { part.source } else { part.source + byte - part.start }
     }
 }
 
-/// The bytes as characters of the same number.
-fn latin(bytes: &[u8]) -> String {
-    bytes.iter().copied().map(char::from).collect()
+/// What an escape stands for.
+struct Escape {
+    bytes: [u8; 4],
+    count: usize,
+    /// How long it is in the source.
+    length: usize,
 }
 
-/// The bytes of the escape at the start of a text, and its length.
-fn escape(text: &str) -> Option<(Vec<u8>, usize)> {
-    match text.as_bytes() {
-        [b'%', ..] => {
-            let byte = u8::from_str_radix(digits(text, 1, 2)?, 16).ok()?;
-            Some((vec![byte], 3))
+impl Escape {
+    fn at_start(text: &str) -> Option<Self> {
+        match text.as_bytes() {
+            [b'%', ..] => {
+                let byte = u8::from_str_radix(digits(text, 1, 2)?, 16).ok()?;
+                Some(Self::of_byte(byte, 3))
+            }
+            [b'\\', b'u', ..] => {
+                let code = u32::from_str_radix(digits(text, 2, 4)?, 16).ok()?;
+                Self::of_character(code, 6)
+            }
+            [b'\\', byte @ (b'"' | b'\\' | b'/'), ..] => Some(Self::of_byte(*byte, 2)),
+            [b'&', ..] => entity(text),
+            _ => None,
         }
-        [b'\\', b'u', ..] => {
-            let code = u32::from_str_radix(digits(text, 2, 4)?, 16).ok()?;
-            Some((utf8(code)?, 6))
-        }
-        [b'\\', byte @ (b'"' | b'\\' | b'/'), ..] => Some((vec![*byte], 2)),
-        [b'&', ..] => entity(text),
-        _ => None,
+    }
+
+    fn of_byte(byte: u8, length: usize) -> Self {
+        Self { bytes: [byte, 0, 0, 0], count: 1, length }
+    }
+
+    fn of_character(code: u32, length: usize) -> Option<Self> {
+        let mut bytes = [0; 4];
+        let count = char::from_u32(code)?.encode_utf8(&mut bytes).len();
+        Some(Self { bytes, count, length })
     }
 }
 
@@ -103,34 +156,30 @@ fn digits(text: &str, at: usize, count: usize) -> Option<&str> {
     text.get(at..at + count).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn utf8(code: u32) -> Option<Vec<u8>> {
-    char::from_u32(code).map(|letter| letter.to_string().into_bytes())
-}
-
 /// The longest entity, such as `&#1114111;`.
 const LONGEST_ENTITY: usize = 10;
 
-/// The character of the HTML entity at the start of a text, and its length.
-fn entity(text: &str) -> Option<(Vec<u8>, usize)> {
+/// The HTML entity at the start of a text.
+fn entity(text: &str) -> Option<Escape> {
     let end = text.bytes().take(LONGEST_ENTITY).position(|byte| byte == b';')?;
     let name = text.get(1..end)?;
-    let letter = match name {
-        "amp" => vec![b'&'],
-        "lt" => vec![b'<'],
-        "gt" => vec![b'>'],
-        "quot" => vec![b'"'],
-        "apos" => vec![b'\''],
-        "sol" => vec![b'/'],
-        "plus" => vec![b'+'],
-        "equals" => vec![b'='],
+    let byte = match name {
+        "amp" => b'&',
+        "lt" => b'<',
+        "gt" => b'>',
+        "quot" => b'"',
+        "apos" => b'\'',
+        "sol" => b'/',
+        "plus" => b'+',
+        "equals" => b'=',
         _ => {
             let number = name.strip_prefix('#')?;
             let code = match number.strip_prefix(['x', 'X']) {
                 Some(hex) => u32::from_str_radix(hex, 16).ok()?,
                 None => number.parse().ok()?,
             };
-            utf8(code)?
+            return Escape::of_character(code, end + 1);
         }
     };
-    Some((letter, end + 1))
+    Some(Escape::of_byte(byte, end + 1))
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::memmem;
 
 /// A value that must not be printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Redactor {
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for needle in &self.needles {
-            if text.contains(needle.as_str()) {
+            if memmem::find(text.as_bytes(), needle.as_bytes()).is_some() {
                 text = Cow::Owned(text.replace(needle.as_str(), REDACTED));
             }
         }
@@ -105,22 +106,21 @@ impl Redactor {
     /// removed too.
     pub fn scrub_start<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.scrub(text);
-        let begun = self.needles.iter().map(|needle| overlap(&text, needle)).max();
-        let begun = begun.max(self.known.iter().map(|value| escapes::begun(&text, value)).max());
-        match begun {
-            Some(begun @ MIN_SECRET_LENGTH..) => {
+        let overlaps =
+            self.needles.iter().map(|needle| overlap(text.as_bytes(), needle.as_bytes()));
+        match overlaps.max().unwrap_or(0).max(escapes::begun(&text, &self.known)) {
+            begun @ MIN_SECRET_LENGTH.. => {
                 let rest = text.floor_char_boundary(text.len() - begun);
                 Cow::Owned(format!("{}{REDACTED}", &text[..rest]))
             }
-            Some(_) | None => text,
+            _ => text,
         }
     }
 }
 
 /// How many bytes at the end of a text are the beginning of `needle`.
-fn overlap(text: &str, needle: &str) -> usize {
-    let (needle, tail) = (needle.as_bytes(), text.as_bytes());
-    let tail = &tail[tail.len().saturating_sub(needle.len().saturating_sub(1))..];
+fn overlap(text: &[u8], needle: &[u8]) -> usize {
+    let tail = &text[text.len().saturating_sub(needle.len().saturating_sub(1))..];
     // The search of Knuth, Morris and Pratt, which takes linear time for any secret.
     let mut borders = vec![0; needle.len()];
     let (mut matched, mut at) = (0, 1);
@@ -285,6 +285,33 @@ mod tests {
             let encoded = STANDARD.encode(&text);
             let scrubbed = redactor.scrub(&encoded);
             prop_assert!(scrubbed.contains(REDACTED), "{} {}", encoded, scrubbed);
+        }
+
+        #[test]
+        fn a_secret_is_found_however_each_of_its_characters_is_written(
+            value in "[!-~]{6,20}",
+            spellings in prop::collection::vec(0..6_usize, 20),
+            before in "[ä%&\\\\;a ]{0,8}",
+            after in "[ä%&\\\\;a ]{0,8}",
+        ) {
+            let spelled: String = value.chars().zip(&spellings).map(|(letter, way)| {
+                let code = u32::from(letter);
+                match way {
+                    0 => format!("%{code:02x}"),
+                    1 => format!("%{code:02X}"),
+                    2 => format!("\\u{code:04x}"),
+                    3 => format!("&#{code};"),
+                    4 => format!("&#x{code:X};"),
+                    _ => match letter {
+                        '\\' | '%' | '&' => format!("%{code:02x}"),
+                        letter => letter.to_string(),
+                    },
+                }
+            }).collect();
+            // An escape of the text around it could swallow its beginning.
+            let shown = format!("{before} {spelled} {after}");
+            let left = hiding(&[&value]).scrub(&shown).into_owned();
+            prop_assert_eq!(left, format!("{before} {REDACTED} {after}"));
         }
 
         #[test]
