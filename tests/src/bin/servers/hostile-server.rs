@@ -10,7 +10,7 @@
 //! notifications of 1 MB first, and `progress` as much progress; `list-changes` announces 20,000 changes;
 //! `questions` asks the editor 8,000 questions; `members` answers with 180,000 members, and `depth` with
 //! 200,000 arrays in one another; `bare-cr` ends lines within its answer; `twice` answers three times.
-//! With `json`, an answer over HTTP is no event stream.
+//! With `json`, an answer over HTTP is no event stream. `event-id` gives 20,000 events one id of a megabyte.
 
 #![expect(clippy::print_stdout, reason = "the caller reads the address")]
 
@@ -96,7 +96,14 @@ impl Hostile {
         let kind = if events { "text/event-stream" } else { "application/json" };
         write!(stream, "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: {kind}\r\n\r\n")?;
         match events {
-            true => self.answer(&message, &mut Events { stream, begun: false }),
+            true => {
+                if self.does("event-id") && message["method"] == "tools/call" {
+                    writeln!(stream, "id: {}\nevent: {0}", "x".repeat(MEGABYTE))?;
+                    let event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
+                    stream.write_all(event.repeat(20_000).as_bytes())?;
+                }
+                self.answer(&message, &mut Events { stream, begun: false })
+            }
             false => self.answer(&message, &mut stream),
         }
     }
