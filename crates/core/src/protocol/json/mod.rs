@@ -58,6 +58,11 @@ impl Raw {
         kept
     }
 
+    /// The same value in a buffer of its own, so that it does not keep the one that it was part of.
+    pub fn copied(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("checked when it was parsed")
     }
