@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use evermoor_core::protocol::envelope::{InvalidMessage, Message};
+use evermoor_core::protocol::envelope::{INVALID_REQUEST, InvalidMessage, Message};
+use evermoor_core::protocol::json::Raw;
 
 /// Parsing more than this takes too long.
 const LARGE: usize = 128 << 10;
@@ -17,10 +18,23 @@ pub(crate) async fn parse_from_editor(text: &Bytes) -> Result<Message, InvalidMe
     parse_with(text, Message::from_editor).await
 }
 
-async fn parse_with(
+/// Parses a batch of an editor, whose messages are still to be parsed. Returns at most `most` of them.
+pub(crate) async fn parse_batch(text: &Bytes, most: usize) -> Result<Vec<Raw>, InvalidMessage> {
+    let parse = move |text: &Bytes| match Raw::parse(text.clone()) {
+        Ok(batch) => Ok(batch.first_elements(most).unwrap_or_default()),
+        Err(_) => Err(Message::parse(text).err().unwrap_or(InvalidMessage {
+            code: INVALID_REQUEST,
+            why: "Not a JSON-RPC message.".into(),
+            id: None,
+        })),
+    };
+    parse_with(text, parse).await
+}
+
+async fn parse_with<T: Send + 'static>(
     text: &Bytes,
-    parse: impl Fn(&Bytes) -> Result<Message, InvalidMessage> + Send + 'static,
-) -> Result<Message, InvalidMessage> {
+    parse: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> T {
     if text.len() <= LARGE {
         return parse(text);
     }
