@@ -42,6 +42,7 @@ use super::event_stream::Events;
 use super::exchange::unfinished;
 use super::exchange::{Exchange, ExchangeEvent, Requester};
 use super::http_message::{json, json_with, refuse, value};
+use super::request_body::no_room;
 use super::session::handler::KEEPALIVE_INTERVAL;
 use super::session::subscriptions;
 use crate::editors::Editor;
@@ -84,7 +85,11 @@ pub(super) async fn answer(
     match request.method.as_str() {
         method::DISCOVER => {
             let result = endpoint.router.server_description(&view).await.discovery();
-            json(&Response::result(request.id, result))
+            let response = Response::result(request.id, result);
+            match endpoint.budgets.editor(&editor.name).keep_response(None, response) {
+                Ok(response) => json(&response),
+                Err(full) => no_room(&full),
+            }
         }
         method::LISTEN => {
             let listening = endpoint.clients.listens(who);
@@ -153,8 +158,9 @@ async fn answer_request(
                 client: who.client().map(str::to_owned),
                 since: Instant::now(),
             };
-            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
-                let upstream = upstream.used_by(&requester.owner);
+            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination)
+                && let Ok(upstream) = upstream.used_by(&requester.owner)
+            {
                 subscriptions::ensure_log_level(&endpoint.upstream_subscriptions, &upstream, level)
                     .await;
             }
@@ -205,13 +211,12 @@ impl ResponseMessages {
             match self.exchange.as_mut()?.next().await? {
                 ExchangeEvent::Answer(answer) => {
                     let exchange = self.exchange.take()?;
-                    let newer_already =
-                        answer.origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless);
+                    let origin = answer.origin;
                     let response = match exchange.unsupported_request() {
                         Some(question) => missing_capability(question, answer.response),
                         None => answer.response,
                     };
-                    return Some(Message::Response(self.final_response(response, newer_already)));
+                    return Some(Message::Response(self.final_response(response, origin)));
                 }
                 ExchangeEvent::Notification(notification) if notification.method == method::LOG => {
                     if self.asked.level.is_some_and(|level| level.passes(&notification)) {
@@ -233,7 +238,9 @@ impl ResponseMessages {
                     {
                         Ok(state) => {
                             let response = Response::result(self.request.id.clone(), state);
-                            return Some(Message::Response(self.final_response(response, false)));
+                            return Some(Message::Response(
+                                self.final_response(response, AnswerOrigin::Gateway),
+                            ));
                         }
                         Err(other) => {
                             let (exchange, question) = *other;
@@ -258,9 +265,9 @@ impl ResponseMessages {
 
     /// The response as a stateless editor receives it. A response of a stateless upstream already
     /// has the form of its version.
-    fn final_response(&self, response: Response, newer_already: bool) -> Response {
+    fn final_response(&self, response: Response, origin: AnswerOrigin) -> Response {
         let response = Response { id: Some(self.request.id.clone()), ..response };
-        if newer_already {
+        if origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless) {
             return response;
         }
         if let Outcome::Error(error) = &response.outcome
@@ -274,7 +281,21 @@ impl ResponseMessages {
         let server = self.endpoint.router.server_info(&self.view);
         let before = response.outcome.payload().clone();
         let response = to_stateless(&self.request.method, response, Some(&server));
-        self.budget().keep_response(&before, response)
+        match origin {
+            AnswerOrigin::Gateway => self
+                .budget()
+                .keep_response(Some(&before), response)
+                .unwrap_or_else(|no_room| self.discarded(&no_room.to_string())),
+            AnswerOrigin::Upstream(_) | AnswerOrigin::Undelivered(_) => {
+                self.budget().replace_response(&before, response)
+            }
+        }
+    }
+
+    /// The response in place of one that there is no room for.
+    fn discarded(&self, why: &str) -> Response {
+        let discarded = unfinished::discarded(&CallRef::of(&self.request), why);
+        to_stateless(&self.request.method, discarded.response, None)
     }
 }
 
@@ -289,7 +310,8 @@ impl Events for ResponseEvents {
             Some(first) => first,
             None => self.messages.next_message().await?,
         };
+        let budget = self.messages.budget();
         let event = sse::write(None, None, &message.to_bytes());
-        Some(self.messages.budget().keep_copy(event))
+        Some(budget.keep_copy(event))
     }
 }
