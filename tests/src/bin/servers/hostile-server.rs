@@ -3,7 +3,7 @@
 //!
 //! While it is connected: `escapes` puts control sequences into every text and into standard error;
 //! `same-cursor` repeats the cursor of its list forever; `huge-list` sends pages of 1 MB without end;
-//! `long-name` offers a tool whose name has a megabyte; `instructions` sends 8 MB of them, with a forged
+//! `large-list` offers a tool with a description of 12 MB; `long-name` offers a tool whose name has a megabyte; `instructions` sends 8 MB of them, with a forged
 //! heading.
 //!
 //! When a tool is called: `huge-answer` answers with 15 MB, and `endless-answer` without end; `flood` sends
@@ -173,6 +173,8 @@ impl Hostile {
         let result = match method {
             "initialize" => self.introduction(),
             "tools/list" => self.page(),
+            "resources/list" => json!({ "resources": [] }),
+            "resources/templates/list" => json!({ "resourceTemplates": [] }),
             "tools/call" if self.does("members") => {
                 let members: Vec<String> = (0..180_000).map(|n| format!("\"m{n}\":0")).collect();
                 return format!("{{{}}}", members.join(",")).into();
@@ -199,7 +201,7 @@ impl Hostile {
         };
         json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": { "tools": {} },
+            "capabilities": { "tools": {}, "resources": { "subscribe": true } },
             "serverInfo": { "name": self.text("server"), "version": "1" },
             "instructions": instructions,
         })
@@ -210,6 +212,9 @@ impl Hostile {
         let mut tools = vec![self.tool(&format!("tool{number}"), &self.text("A tool."))];
         if self.does("long-name") {
             tools.push(self.tool(&"x".repeat(MEGABYTE), "A name."));
+        }
+        if self.does("large-list") {
+            tools.push(self.tool("large", &"x".repeat(12 * MEGABYTE)));
         }
         if self.does("huge-list") {
             tools.push(self.tool("huge", &"x".repeat(MEGABYTE)));
