@@ -23,8 +23,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::protocol::envelope::{INVALID_REQUEST, Response};
 use evermoor_core::protocol::shim_frames::{
-    Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
+    Frame, FrameDecoder, FrameKind, HeadTooLong, Hello, MessageHead, prefix,
 };
 use evermoor_platform::ipc::local_socket;
 use evermoor_platform::ipc::local_socket::{LocalReader, LocalWriter};
@@ -125,7 +126,10 @@ impl GatewayStream {
         let headers = headers
             .iter()
             .filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)));
-        let head = MessageHead { status: 0, headers: headers.collect() }.to_bytes();
+        let head = match (MessageHead { status: 0, headers: headers.collect() }).to_bytes() {
+            Ok(head) => head,
+            Err(too_long) => return Ok(not_sent(too_long)),
+        };
         let kind = if method == Method::GET { FrameKind::Get } else { FrameKind::Post };
         let Some((number, mut response)) = self.requests.begin() else {
             return Err(HttpError::NotSent("the gateway stops".into()));
@@ -149,6 +153,14 @@ impl GatewayStream {
             None => Err(HttpError::Broken("the connection closed".into())),
         }
     }
+}
+
+/// The response to a request that cannot be sent, whatever the gateway.
+fn not_sent(why: HeadTooLong) -> HttpResponse {
+    let what = format!("Nothing was sent: {why}. Use a shorter name or URI.");
+    let body = Response::error(None, INVALID_REQUEST, &what).to_bytes();
+    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    HttpResponse::new(status, HeaderMap::new(), ResponseBody::Whole(body))
 }
 
 fn http_response(head: &MessageHead, body: ResponseBody) -> Result<HttpResponse, HttpError> {

@@ -59,7 +59,7 @@ async fn a_call_that_breaks_off_halfway_through_its_answer_is_unknown() {
     shim.send(&call(1, "cut")).await;
     let (number, _) = stream.request().await;
     let head = MessageHead { status: 200, headers: Vec::new() };
-    stream.send(FrameKind::Head, number, &head.to_bytes()).await;
+    stream.send(FrameKind::Head, number, &head.to_bytes().unwrap()).await;
     stream.send(FrameKind::Data, number, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"res").await;
     stream.send(FrameKind::Broken, number, b"").await;
     assert_eq!(outcome(&shim.answer().await), "unknown");

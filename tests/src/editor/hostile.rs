@@ -17,6 +17,14 @@ use crate::gateway::Gateway;
 pub enum Trick {
     /// Makes 40 calls and does not read their answers.
     UnreadAnswers,
+    /// Requests the list of tools 40 times and does not read the answers.
+    UnreadLists,
+    /// Makes 20 calls in one batch.
+    Batch,
+    /// Opens 30 sessions under names of 3 MB.
+    LongNames,
+    /// Subscribes to more resources than a client can, and to one with a long URI.
+    Subscriptions,
     /// Makes 40 calls with 3 MB of arguments each.
     LargeRequests,
     /// Begins 200 requests of 3 MB and sends no more than their start.
@@ -38,8 +46,12 @@ pub enum Trick {
 }
 
 impl Trick {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::UnreadAnswers,
+        Self::UnreadLists,
+        Self::Batch,
+        Self::LongNames,
+        Self::Subscriptions,
         Self::LargeRequests,
         Self::UnfinishedRequests,
         Self::IdleConnections,
@@ -61,6 +73,8 @@ pub struct HostileEditor {
     tool: String,
     /// The connections that it keeps open.
     pub connections: Vec<TcpStream>,
+    /// What it was answered last.
+    pub answer: String,
 }
 
 impl HostileEditor {
@@ -74,6 +88,7 @@ impl HostileEditor {
             path: path.to_owned(),
             tool: tool.to_owned(),
             connections: Vec::new(),
+            answer: String::new(),
         }
     }
 
@@ -88,6 +103,40 @@ impl HostileEditor {
                     let request = self.post(&session, &call.to_string());
                     self.send(request.as_bytes()).await;
                 }
+            }
+            Trick::UnreadLists => {
+                let session = self.session().await;
+                for number in 0..40 {
+                    let list = json!({ "jsonrpc": "2.0", "id": number, "method": "tools/list" });
+                    let request = self.post(&session, &list.to_string());
+                    self.send(request.as_bytes()).await;
+                }
+            }
+            Trick::Batch => {
+                let session = self.session_of("2025-03-26", "hostile").await;
+                let calls: Vec<_> = (0..20).map(|number| self.call(number, json!({}))).collect();
+                let request = self.post(&session, &json!(calls).to_string());
+                self.send(request.as_bytes()).await;
+            }
+            Trick::LongNames => {
+                let name = "x".repeat(3 << 20);
+                for _ in 0..30 {
+                    self.session_of("2025-06-18", &name).await;
+                }
+            }
+            Trick::Subscriptions => {
+                let session = self.session().await;
+                let subscribe = |uri: String| {
+                    let params = json!({ "uri": uri });
+                    json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params })
+                        .to_string()
+                };
+                for number in 0..1_025 {
+                    let uri = format!("x://{number}/{}", "x".repeat(900));
+                    self.answer = self.exchange(&self.post(&session, &subscribe(uri))).await;
+                }
+                let long = self.post(&session, &subscribe("x".repeat(10_000)));
+                self.answer += &self.exchange(&long).await;
             }
             Trick::LargeRequests => {
                 let session = self.session().await;
@@ -200,9 +249,14 @@ impl HostileEditor {
 
     /// Opens a session. An empty id if the gateway refuses.
     async fn session(&mut self) -> String {
-        let client = json!({ "name": "hostile", "version": "1" });
+        self.session_of("2025-06-18", "hostile").await
+    }
+
+    /// Opens a session of this version, under this name.
+    async fn session_of(&mut self, version: &str, name: &str) -> String {
+        let client = json!({ "name": name, "version": "1" });
         let params =
-            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let answer = self.exchange(&self.post("", &hello.to_string())).await;
         let head = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));

@@ -50,7 +50,7 @@ impl ShimGateway {
         stream.answer_with(number, &head, &Response::result(request.id, Raw::of(&result))).await;
         let initialized = stream.next().await.expect("the handshake is completed");
         let accepted = MessageHead { status: 202, headers: Vec::new() };
-        stream.send(FrameKind::Whole, initialized.number, &accepted.to_bytes()).await;
+        stream.send(FrameKind::Whole, initialized.number, &head_bytes(&accepted)).await;
         stream
     }
 
@@ -92,7 +92,7 @@ impl FrameStream {
     pub async fn post(&mut self, number: u32, headers: &[(&str, &str)], message: &Message) {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let head = MessageHead { status: 0, headers: headers.iter().map(owned).collect() };
-        let payload = [head.to_bytes(), message.to_bytes().to_vec()].concat();
+        let payload = [head_bytes(&head), message.to_bytes().to_vec()].concat();
         self.send(FrameKind::Post, number, &payload).await;
     }
 
@@ -148,7 +148,12 @@ impl FrameStream {
     }
 
     async fn answer_with(&mut self, number: u32, head: &MessageHead, response: &Response) {
-        let payload = [head.to_bytes(), response.to_bytes().to_vec()].concat();
+        let payload = [head_bytes(head), response.to_bytes().to_vec()].concat();
         self.send(FrameKind::Whole, number, &payload).await;
     }
+}
+
+/// The start of a payload.
+fn head_bytes(head: &MessageHead) -> Vec<u8> {
+    head.to_bytes().expect("its headers are short")
 }

@@ -34,7 +34,7 @@ pub(super) async fn listen(shim: Arc<Shim>) {
 }
 
 /// Relays one stream until it ends. Returns whether to open another one.
-async fn relay_stream(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, HttpError> {
+async fn relay_stream(shim: &Shim, last_event: &mut Option<Arc<str>>) -> Result<bool, HttpError> {
     let session = shim.session.borrow().clone();
     let Some(session) = session else { return Ok(false) };
     let mut headers = vec![(SESSION, session)];

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::catalog::list_results::ListResults;
 use crate::catalog::tool_traits::ToolTraits;
 use crate::catalog::{Catalog, ListKind};
 use crate::protocol::json::Raw;
@@ -65,12 +66,19 @@ pub struct LastKnownUpstream {
     pub concurrent: Option<bool>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
+    lists: ListResults,
 }
 
 impl LastKnownUpstream {
     pub fn new(handshake: Handshake, catalog: Catalog, transport: Option<Transport>) -> Self {
         let traits = ToolTraits::of(&catalog.tools);
-        Self { handshake, catalog, transport, concurrent: None, traits }
+        let lists = ListResults::default();
+        Self { handshake, catalog, transport, concurrent: None, traits, lists }
+    }
+
+    /// The result of a list request.
+    pub fn list_result(&self, list: ListKind) -> Raw {
+        self.lists.of(list, self.catalog.list(list))
     }
 
     /// The same upstream with this observation.
@@ -92,7 +100,8 @@ impl LastKnownUpstream {
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
-    let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _ } = memory;
+    let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _, lists: _ } =
+        memory;
     let content = Raw::of(&CacheContent {
         handshake: initialize_result(
             handshake.revision,

@@ -24,7 +24,7 @@ impl Default for CatalogLimits {
 /// Longer names of tools and prompts are not used by any client.
 const LONGEST_NAME: usize = 1_024;
 /// Longer URIs are not requested.
-const LONGEST_URI: usize = 8_192;
+pub const LONGEST_URI: usize = 8_192;
 
 /// What an upstream has sent so far.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,7 @@
 //! - `naming`: upstream names and the merged names of tools and prompts
 //! - `filter`, `visibility`: allow and deny lists, and what an editor sees of an upstream
 //! - `list_changes`: which editors are notified when a list changes
-//! - `limits`: how much an upstream's lists may contain
+//! - `limits`: how much an upstream's lists may contain; `list_results`: the answers to list requests
 //! - `cache`: the catalog file that survives a restart
 //! - `tool_traits`: what the gateway must know about a tool before it is called
 //! - `header_parameters`: tools whose parameters cannot be repeated in headers
@@ -18,12 +18,14 @@ pub mod filter;
 pub mod header_parameters;
 pub mod limits;
 pub mod list_changes;
+pub mod list_results;
 pub mod naming;
 pub mod tool_traits;
 pub mod visibility;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::catalog::list_results::ListResults;
 use crate::catalog::naming::{NameStyle, Namespace, UpstreamName};
 use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
@@ -128,11 +130,6 @@ impl Catalog {
     }
 }
 
-/// The result of a list request.
-pub fn list_result(list: ListKind, items: &[Raw]) -> Raw {
-    Raw::of(&HashMap::from([(list.member(), items)]))
-}
-
 /// The catalogs of several upstreams as one, with the origin of each merged name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergedCatalog {
@@ -147,6 +144,7 @@ pub struct MergedCatalog {
     /// The upstreams in configuration order.
     order: Vec<UpstreamName>,
     collisions: Vec<Collision>,
+    results: ListResults,
 }
 
 /// A URI or prefix that two upstreams offer. The first of them in the configuration owns it.
@@ -250,6 +248,11 @@ impl MergedCatalog {
         self.catalog.list(list)
     }
 
+    /// The result of a list request.
+    pub fn list_result(&self, list: ListKind) -> Raw {
+        self.results.of(list, self.list(list))
+    }
+
     pub fn tool(&self, name: &str) -> Option<&ItemOrigin> {
         self.tools.get(name)
     }
@@ -346,7 +349,7 @@ mod tests {
         let catalog = Catalog { tools: vec![echo], ..Catalog::default() };
         let merged = MergedCatalog::of([(&files, &catalog)]);
         assert_eq!(
-            list_result(ListKind::Tools, merged.list(ListKind::Tools)).as_str(),
+            merged.list_result(ListKind::Tools).as_str(),
             r#"{"tools":[{"z":1,"name":"files__echo","inputSchema":{"b":1,"a":2}}]}"#
         );
         let origin = merged.tool("files__echo").unwrap();

@@ -1,7 +1,7 @@
 //! What the gateway must know of MCP: versions, methods, headers, and the few messages that it
 //! reads or writes itself.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::protocol::json::Raw;
 use crate::protocol::translate::client_capabilities::ClientCapabilities;
@@ -74,12 +74,28 @@ pub mod method {
     pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 }
 
-/// The name and version of a client or server (MCP's `Implementation`).
+/// The name and version of a client or server (MCP's `Implementation`). Long ones are cut when they are
+/// read, because they are kept for as long as the client is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Implementation {
+    #[serde(deserialize_with = "short_text")]
     pub name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "short_text")]
     pub version: String,
+}
+
+/// The longest name or version of a client or server, in bytes. More than is shown, because secrets are
+/// removed from what is shown before it is cut.
+const LONGEST_NAME: usize = 256;
+
+fn short_text<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    let text = String::deserialize(text)?;
+    Ok(beginning(&text, LONGEST_NAME).to_owned())
+}
+
+/// At most so many bytes of a text.
+fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 /// The parameters of `initialize` that the gateway uses.
@@ -110,8 +126,19 @@ pub mod meta {
     pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 }
 
+/// How much of an upstream's instructions an editor gets at most.
+pub const LONGEST_INSTRUCTIONS: usize = 64 << 10;
+/// Larger capabilities, or a larger `serverInfo`, are reduced to what is known.
+const LARGEST_PART: usize = 64 << 10;
+/// The largest capability that is kept of them.
+const LARGEST_CAPABILITY: usize = 4 << 10;
+/// The capabilities that are known.
+const CAPABILITIES: [&str; 6] =
+    ["tools", "prompts", "resources", "logging", "completions", "tasks"];
+
 /// What an upstream reported in its handshake. Kept raw, so that an editor that connects to this
-/// upstream alone gets the original values.
+/// upstream alone gets the original values. It is kept for as long as the upstream is known, so it has
+/// buffers of its own and a limited size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
     pub revision: SessionVersion,
@@ -125,15 +152,8 @@ impl Handshake {
     /// Reads an `initialize` result. `None` if it is not one, or has an unknown protocol version.
     pub fn read(result: &Raw) -> Option<Self> {
         let server_info = result.member("serverInfo")?;
-        Some(Self {
-            revision: SessionVersion::parse(&result.text_member("protocolVersion")?)?,
-            server: server_info.read().ok()?,
-            capabilities: result
-                .member("capabilities")
-                .unwrap_or_else(|| Raw::of(&serde_json::json!({}))),
-            server_info,
-            instructions: result.text_member("instructions"),
-        })
+        let revision = SessionVersion::parse(&result.text_member("protocolVersion")?)?;
+        Self::of(result, revision, server_info)
     }
 
     /// Reads a `server/discover` result of 2026-07-28, so that editors with a session get
@@ -143,15 +163,31 @@ impl Handshake {
         let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));
         let unnamed = || Raw::of(&serde_json::json!({ "name": "server", "version": "" }));
         let server_info = own.or_else(|| result.member("serverInfo")).unwrap_or_else(unnamed);
-        Some(Self {
-            revision: SessionVersion::LATEST,
-            server: server_info.read().ok()?,
-            capabilities: result
-                .member("capabilities")
-                .unwrap_or_else(|| Raw::of(&serde_json::json!({}))),
-            server_info,
-            instructions: result.text_member("instructions"),
-        })
+        Self::of(result, SessionVersion::LATEST, server_info)
+    }
+
+    fn of(result: &Raw, revision: SessionVersion, server_info: Raw) -> Option<Self> {
+        let server: Implementation = server_info.read().ok()?;
+        let server_info = match server_info.as_bytes().len() > LARGEST_PART {
+            true => Raw::of(&server),
+            false => server_info.copied(),
+        };
+        let nothing = || Raw::of(&serde_json::json!({}));
+        let mut capabilities = result.member("capabilities").unwrap_or_else(nothing).copied();
+        if capabilities.as_bytes().len() > LARGEST_PART {
+            let all = std::mem::replace(&mut capabilities, nothing());
+            for name in CAPABILITIES {
+                let offered = all.member(name);
+                if let Some(it) = offered.filter(|it| it.as_bytes().len() <= LARGEST_CAPABILITY) {
+                    capabilities = capabilities.with(name, &it);
+                }
+            }
+        }
+        // A little more than editors get, so that it shows that there was more.
+        let instructions = result
+            .text_member("instructions")
+            .map(|text| beginning(&text, LONGEST_INSTRUCTIONS + 4).to_owned());
+        Some(Self { revision, server, capabilities, server_info, instructions })
     }
 
     /// Whether the upstream supports `resources/subscribe`.
@@ -219,6 +255,47 @@ mod tests {
         assert!(handshake.offers("tools") && !handshake.offers("prompts"));
         assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
         assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
+    }
+
+    #[test]
+    fn a_long_name_is_cut_where_it_is_read() {
+        let long = "ä".repeat(1 << 20);
+        let params = serde_json::json!({
+            "protocolVersion": "2025-06-18",
+            "clientInfo": { "name": long, "version": long },
+        });
+        let client = Raw::of(&params).read::<InitializeParams>().unwrap().client_info;
+        assert_eq!(client.name, "ä".repeat(LONGEST_NAME / 2));
+        assert!(client.version.capacity() <= LONGEST_NAME);
+    }
+
+    #[test]
+    fn a_handshake_keeps_a_limited_part_of_what_a_server_says() {
+        let long = "x".repeat(1 << 20);
+        let result = Raw::of(&serde_json::json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": { "listChanged": true }, "prompts": { "y": long }, "x": long },
+            "serverInfo": { "name": "s", "version": "1", "icons": [long] },
+            "instructions": long,
+        }));
+        let handshake = Handshake::read(&result).unwrap();
+        assert_eq!(handshake.capabilities.as_str(), r#"{"tools":{"listChanged":true}}"#);
+        assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1"}"#);
+        let kept = handshake.instructions.unwrap();
+        assert!(kept.len() > LONGEST_INSTRUCTIONS && kept.capacity() < LONGEST_INSTRUCTIONS + 8);
+    }
+
+    #[test]
+    fn a_handshake_does_not_keep_the_message_that_it_was_in() {
+        let result = Raw::of(&serde_json::json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "s", "version": "1" },
+            "_meta": { "x": "x".repeat(8 << 20) },
+        }));
+        let handshake = Handshake::read(&result).unwrap();
+        assert!(!handshake.capabilities.is_part_of(&result));
+        assert!(!handshake.server_info.is_part_of(&result));
     }
 
     #[test]

@@ -77,7 +77,25 @@ pub struct MessageHead {
 pub struct FrameDecoder {
     received: BytesMut,
     max_payload: usize,
+    /// The frame whose payload is dropped while it arrives.
+    skipped: Option<SkippedFrame>,
 }
+
+#[derive(Debug)]
+struct SkippedFrame {
+    kind: FrameKind,
+    number: u32,
+    /// How much of its payload has yet to arrive.
+    missing: usize,
+}
+
+/// The headers of a message are too long to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its headers are longer than {} KB", MAX_HEAD / 1_000)]
+pub struct HeadTooLong;
+
+/// The longest head, whose length is sent as two bytes.
+const MAX_HEAD: usize = 65_535;
 
 /// The bytes are not a frame, or the frame is larger than allowed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,17 +157,18 @@ pub fn prefix(kind: FrameKind, number: u32, length: usize) -> [u8; PREFIX] {
 
 impl MessageHead {
     /// The head as the start of a payload. The body follows.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>, HeadTooLong> {
         let texts = self.headers.iter().flat_map(|(name, value)| [name, value]);
         let length = texts.clone().map(|text| text.len() + 1).sum::<usize>();
+        let sent_length = u16::try_from(length).map_err(|_| HeadTooLong)?;
         let mut bytes = Vec::with_capacity(length + 4);
         bytes.extend_from_slice(&self.status.to_le_bytes());
-        bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+        bytes.extend_from_slice(&sent_length.to_le_bytes());
         for text in texts {
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(0);
         }
-        bytes
+        Ok(bytes)
     }
 
     /// The head at the start of a payload, and the rest of the payload.
@@ -178,12 +197,32 @@ impl MessageHead {
 
 impl FrameDecoder {
     pub fn new(max_payload: usize) -> Self {
-        Self { received: BytesMut::new(), max_payload }
+        Self { received: BytesMut::new(), max_payload, skipped: None }
+    }
+
+    /// Changes how large a payload may be.
+    pub fn set_max_payload(&mut self, max_payload: usize) {
+        self.max_payload = max_payload;
+    }
+
+    /// How large the payload of the next frame is, once that is known and unless it is skipped.
+    pub fn next_payload(&self) -> Result<Option<usize>, InvalidFrame> {
+        if self.skipped.is_some() { Ok(None) } else { self.length() }
+    }
+
+    /// Drops the payload of the next frame, whose length is known, while it arrives. The frame is decoded
+    /// with an empty one.
+    pub fn skip_payload(&mut self) -> Result<(), InvalidFrame> {
+        if let Some(missing) = self.next_payload()? {
+            let (kind, number) = self.take_prefix()?;
+            self.skipped = Some(SkippedFrame { kind, number, missing });
+        }
+        Ok(())
     }
 
     /// Where the next bytes from the other side go.
     pub fn space(&mut self) -> &mut BytesMut {
-        let missing = match self.length() {
+        let missing = match self.next_payload() {
             Ok(Some(length)) => (PREFIX + length).saturating_sub(self.received.len()),
             Ok(None) | Err(InvalidFrame) => READ_AHEAD,
         };
@@ -193,18 +232,37 @@ impl FrameDecoder {
 
     /// The next whole frame, if it has arrived.
     pub fn decode(&mut self) -> Result<Option<Frame>, InvalidFrame> {
+        if let Some(skipped) = &mut self.skipped {
+            let dropped = skipped.missing.min(self.received.len());
+            self.received.advance(dropped);
+            skipped.missing -= dropped;
+            if skipped.missing > 0 {
+                return Ok(None);
+            }
+            let ended = self.skipped.take();
+            return Ok(ended.map(|SkippedFrame { kind, number, .. }| Frame {
+                kind,
+                number,
+                payload: Bytes::new(),
+            }));
+        }
         let Some(length) = self.length()? else { return Ok(None) };
         if self.received.len() < PREFIX + length {
             return Ok(None);
         }
-        let prefix = self.received.split_to(PREFIX);
-        let number = prefix[5..].try_into().map(u32::from_le_bytes).map_err(|_| InvalidFrame)?;
+        let (kind, number) = self.take_prefix()?;
         let payload = self.received.split_to(length).freeze();
         if length > READ_AHEAD {
             // What follows must not keep the memory of a long frame in use.
             self.received = BytesMut::from(&self.received[..]);
         }
-        Ok(Some(Frame { kind: FrameKind::of(prefix[4]), number, payload }))
+        Ok(Some(Frame { kind, number, payload }))
+    }
+
+    fn take_prefix(&mut self) -> Result<(FrameKind, u32), InvalidFrame> {
+        let prefix = self.received.split_to(PREFIX);
+        let number = prefix[5..].try_into().map(u32::from_le_bytes).map_err(|_| InvalidFrame)?;
+        Ok((FrameKind::of(prefix[4]), number))
     }
 
     /// The length of the payload of the next frame, once it is known.
@@ -263,6 +321,35 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_that_is_skipped_takes_no_memory_and_the_next_frame_is_read() {
+        let bytes =
+            [wire(FrameKind::Post, 7, &[9; 1 << 20]), wire(FrameKind::Post, 8, b"eight")].concat();
+        let mut decoder = FrameDecoder::new(1 << 20);
+        let mut frames = Vec::new();
+        for piece in bytes.chunks(5_000) {
+            decoder.space().put_slice(piece);
+            if frames.is_empty() && decoder.next_payload() == Ok(Some(1 << 20)) {
+                decoder.skip_payload().unwrap();
+            }
+            while let Some(frame) = decoder.decode().unwrap() {
+                frames.push((frame.number, frame.payload.len()));
+            }
+            assert!(decoder.space().capacity() < 1 << 17);
+        }
+        assert_eq!(frames, [(7, 0), (8, 5)]);
+    }
+
+    #[test]
+    fn a_head_that_is_too_long_is_refused() {
+        let head =
+            |length| MessageHead { status: 0, headers: vec![("a".into(), "b".repeat(length))] };
+        let longest = head(MAX_HEAD - 3);
+        let payload = longest.to_bytes().unwrap();
+        assert_eq!(MessageHead::split(payload.into()).unwrap().0, longest);
+        assert_eq!(head(MAX_HEAD - 2).to_bytes(), Err(HeadTooLong));
+    }
+
+    #[test]
     fn the_codes_on_the_wire_never_change() {
         let codes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(FrameKind::of);
         assert_eq!(codes[0], FrameKind::Hello);
@@ -279,7 +366,7 @@ mod tests {
             body: Vec<u8>,
         ) {
             let head = MessageHead { status, headers };
-            let payload = [head.to_bytes(), body.clone()].concat();
+            let payload = [head.to_bytes().unwrap(), body.clone()].concat();
             let (read, rest) = MessageHead::split(payload.into()).unwrap();
             prop_assert_eq!(read, head);
             prop_assert_eq!(&rest[..], &body[..]);

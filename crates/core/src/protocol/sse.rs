@@ -2,7 +2,10 @@
 //!
 //! Chunks may end anywhere, and lines end in any of the three ways that the standard allows. An
 //! event without its closing empty line is dropped: a stream that breaks inside an event must not
-//! look like a short response.
+//! look like a short response. The names of events and their ids are short, because each event carries
+//! them and a budget counts only its data.
+
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
@@ -13,9 +16,16 @@ pub struct SseEvent {
     pub kind: String,
     /// The `data` lines, joined by line feeds.
     pub data: Bytes,
-    /// The last `id` seen on this stream, for resuming it.
-    pub id: Option<String>,
+    /// The last `id` seen on this stream, for resuming it. All events with this id share it.
+    pub id: Option<Arc<str>>,
 }
+
+/// A longer `id` is ignored, like one that the standard does not allow.
+const LONGEST_ID: usize = 1 << 10;
+/// A longer `event` is cut. No event that is known has one.
+const LONGEST_KIND: usize = 64;
+/// The memory of a longer line or event is not used again: small events after it must not keep it.
+const LARGE: usize = 16 << 10;
 
 /// An event is larger than the parser's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +44,7 @@ pub struct SseParser {
     kind: String,
     data: BytesMut,
     has_data: bool,
-    id: Option<String>,
+    id: Option<Arc<str>>,
     retry: Option<u64>,
 }
 
@@ -79,7 +89,7 @@ impl SseParser {
             let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
             self.after_cr = rest[end] == b'\r' && end + 1 == rest.len();
             rest = &rest[end + 1 + usize::from(crlf)..];
-            let line = self.line.split().freeze();
+            let line = split(&mut self.line);
             events.extend(self.line(&line));
         }
         self.line.extend_from_slice(rest);
@@ -110,9 +120,12 @@ impl SseParser {
                 self.data.extend_from_slice(value);
                 self.has_data = true;
             }
-            b"event" => self.kind = String::from_utf8_lossy(value).into_owned(),
-            b"id" if !value.contains(&0) => {
-                self.id = Some(String::from_utf8_lossy(value).into_owned())
+            b"event" => {
+                let kind = &value[..value.len().min(LONGEST_KIND)];
+                self.kind = String::from_utf8_lossy(kind).into_owned();
+            }
+            b"id" if value.len() <= LONGEST_ID && !value.contains(&0) => {
+                self.id = Some(String::from_utf8_lossy(value).into());
             }
             b"retry" => {
                 self.retry = std::str::from_utf8(value)
@@ -127,10 +140,19 @@ impl SseParser {
 
     fn finish(&mut self) -> Option<SseEvent> {
         let kind = std::mem::take(&mut self.kind);
-        let data = self.data.split().freeze();
+        let data = split(&mut self.data);
         let has_data = std::mem::take(&mut self.has_data);
         has_data.then(|| SseEvent { kind, data, id: self.id.clone() })
     }
+}
+
+/// Takes everything out of a buffer.
+fn split(buffer: &mut BytesMut) -> Bytes {
+    let taken = buffer.split().freeze();
+    if taken.len() > LARGE {
+        *buffer = BytesMut::new();
+    }
+    taken
 }
 
 /// Writes one event. Each line of the data becomes a `data` field, however it ends: in JSON, a line
@@ -200,6 +222,33 @@ mod tests {
             found,
             [SseEvent { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]
         );
+    }
+
+    #[test]
+    fn an_id_that_is_too_long_is_ignored_and_events_share_theirs() {
+        let long = "x".repeat(LONGEST_ID + 1);
+        let found = events(&["id: 1\ndata: a\n\nid: ", &long, "\ndata: b\n\n", "data: c\n\n"]);
+        let ids: Vec<_> = found.iter().map(|event| event.id.clone().unwrap()).collect();
+        assert_eq!(&*ids[0], "1");
+        assert!(ids.iter().all(|id| Arc::ptr_eq(id, &ids[0])), "{ids:?}");
+    }
+
+    #[test]
+    fn the_name_of_an_event_is_cut() {
+        let long = "x".repeat(LONGEST_ID);
+        let found = events(&["event: ", &long, "\ndata: a\n\n"]);
+        assert_eq!(found[0].kind, "x".repeat(LONGEST_KIND));
+    }
+
+    #[test]
+    fn a_small_event_does_not_keep_the_memory_of_a_large_one() {
+        let mut parser = SseParser::new(1 << 24);
+        let large = format!("data: {}\n\n", "x".repeat(1 << 20));
+        let large = parser.push(large.as_bytes()).unwrap().remove(0).data;
+        let end = large.as_ptr_range().end;
+        let small = parser.push(b"data: 1\n\n").unwrap().remove(0).data;
+        assert_ne!(small.as_ptr(), end, "it is in a buffer of its own");
+        assert!(parser.line.capacity() < 1 << 20 && parser.data.capacity() < 1 << 20);
     }
 
     #[test]

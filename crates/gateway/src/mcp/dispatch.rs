@@ -19,7 +19,7 @@ use evermoor_core::security::session_id::SessionClaims;
 use super::endpoint::McpEndpoint;
 use super::http_message::wire;
 use super::http_message::{check_types, json, json_with, refuse, value};
-use super::request_body::RequestBody;
+use super::request_body::{RequestBody, no_room};
 use super::session::table::Sessions;
 use super::session::{batch, handler};
 use super::stateless::answer as answer_stateless;
@@ -142,10 +142,14 @@ async fn initialize(
         Err(refusal) => return json(&refusal),
     };
     let introduction = endpoint.router.server_description(view).await;
-    let result = introduction.handshake(claims.revision);
+    let response = Response::result(request.id.clone(), introduction.handshake(claims.revision));
+    let response = match endpoint.budgets.editor(&editor.name).keep_response(None, response) {
+        Ok(response) => response,
+        Err(full) => return no_room(&full),
+    };
     let (session, id) = endpoint.sessions.create(claims);
     endpoint.client_seen(&session, wire(headers), view);
-    let mut response = json(&Response::result(request.id.clone(), result));
+    let mut response = json(&response);
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(mcp_header::SESSION, id);
     }

@@ -89,9 +89,10 @@ impl McpEndpoint {
         request: &Request,
     ) -> Response {
         let (router, upstream_subscriptions) = (&self.router, &self.upstream_subscriptions);
-        let answer = SubscriptionRequest { router, upstream_subscriptions, view, session, request }
-            .apply()
-            .await;
+        let budget = &self.budgets.editor(&session.claims().editor);
+        let changed =
+            SubscriptionRequest { router, upstream_subscriptions, view, session, request, budget };
+        let answer = changed.apply().await;
         self.sessions.keep(session);
         answer
     }

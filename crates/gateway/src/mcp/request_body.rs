@@ -14,7 +14,7 @@ use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 use super::endpoint::McpEndpoint;
 use super::http_message::refuse;
 use crate::editors::Editor;
-use crate::system::budget::{Budgets, Charge, NoRoom, ROOM_LIMIT, SMALL};
+use crate::system::budget::{NoRoom, ROOM_LIMIT, SMALL};
 
 /// A body that was charged when it was read from the private socket.
 #[derive(Clone, Copy)]
@@ -60,21 +60,12 @@ impl RequestBody {
         if length <= SMALL {
             return read(body).await.map(Self);
         }
-        let charged = charge(&endpoint.budgets, editor, length).await;
+        let charged = endpoint.budgets.editor(&editor.name).charge(length, ROOM_LIMIT).await;
         let mut charge = charged.map_err(|full| no_room(&full))?;
         let body = read(body).await?;
         charge.shrink_to(body.len());
         Ok(Self(charge.keep(body).0))
     }
-}
-
-/// Charges an editor for a request of this length.
-pub(crate) async fn charge(
-    budgets: &Budgets,
-    editor: &Editor,
-    length: usize,
-) -> Result<Charge, NoRoom> {
-    budgets.editor(&editor.name).charge(length, ROOM_LIMIT).await
 }
 
 /// The response to a request for which there is no room.

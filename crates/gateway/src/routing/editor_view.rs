@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::MergedCatalog;
+use evermoor_core::catalog::list_results::list_result;
 use evermoor_core::catalog::naming::{NameStyle, UpstreamName};
 use evermoor_core::catalog::visibility::{Hidden, can_see, editor_heading};
 use evermoor_core::failure::outcome::{Answer, DeliveryStatus, NotSent, UndeliveredCall, subject};
@@ -232,7 +233,7 @@ impl ListFilter {
         let seen = match catalog.visibility(&self.upstream.config) {
             Some(visibility) => visibility.page(self.list, result),
             // The upstream was hidden in the meantime.
-            None => evermoor_core::catalog::list_result(self.list, &[]),
+            None => list_result(self.list, &[]),
         };
         Response { outcome: Outcome::Result(seen), ..response }
     }

@@ -11,9 +11,10 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use evermoor_core::catalog::list_results::list_result;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Hidden, asked_for};
-use evermoor_core::catalog::{ItemOrigin, ListKind, list_result};
+use evermoor_core::catalog::{ItemOrigin, ListKind};
 use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::protocol::json::Raw;
@@ -189,7 +190,7 @@ impl Router {
                 upstreams.iter().map(|one| one.first_known(move |why| view.longest_wait(why)));
             join_all(waiting).await;
             self.catalogs_covered().await;
-            return answered(request, list_result(list, view.merged().list(list)));
+            return answered(request, view.merged().list_result(list));
         }
         let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
         let Some((list, name)) = asked else {
@@ -300,7 +301,7 @@ async fn one(view: &View, upstream: &UpstreamHandle, request: &Request) -> Desti
         match (known, upstream.state().link) {
             (Some(_), LinkState::Ready(_)) => {}
             (Some(known), _) => {
-                return answered(request, list_result(list, known.catalog.list(list)));
+                return answered(request, known.list_result(list));
             }
             (None, _) => return answered(request, list_result(list, &[])),
         }

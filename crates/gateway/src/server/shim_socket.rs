@@ -10,6 +10,10 @@
 //! session continue without it. When this gateway stops, another one takes over, or the token is
 //! revoked, the connection takes no more requests, tells the shim which was the last one, and closes
 //! when all of them are answered. The shim connects again, to the gateway that listens then.
+//!
+//! Until the token is checked, a connection can send only a short frame, and few connections wait for
+//! that. Then a frame is charged to the editor before its payload is read. If there is no room, the payload is
+//! dropped while it arrives, and its request is refused.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,7 +29,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,7 +38,7 @@ use tower::Service as _;
 use evermoor_core::protocol::mcp::header as mcp_header;
 use evermoor_core::protocol::request_size::MAX_REQUEST_BYTES;
 use evermoor_core::protocol::shim_frames::{
-    Frame, FrameDecoder, FrameKind, Hello, MessageHead, prefix,
+    Frame, FrameDecoder, FrameKind, Hello, InvalidFrame, MessageHead, prefix,
 };
 use evermoor_core::security::request_access::AccessDenied;
 use evermoor_platform::ipc::local_socket::{LocalListener, LocalReader, LocalWriter};
@@ -42,7 +46,7 @@ use evermoor_platform::ipc::local_socket::{LocalListener, LocalReader, LocalWrit
 use crate::editors::Editor;
 use crate::mcp::request_body::{self, AlreadyCharged};
 use crate::server::auth::Authenticator;
-use crate::system::budget::{Budgets, ConnectionCharge, SMALL};
+use crate::system::budget::{Budget, Budgets, Charge, ConnectionCharge, NoRoom, ROOM_LIMIT, SMALL};
 
 /// All connections of shims.
 pub struct ShimConnections {
@@ -53,6 +57,8 @@ pub struct ShimConnections {
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     moved: CancellationToken,
     connections: TaskTracker,
+    /// The connections that may still have to present their token.
+    unauthenticated: Arc<Semaphore>,
 }
 
 /// How long a shim may take to present its token.
@@ -63,8 +69,10 @@ const LAST_HELLO_TIMEOUT: Duration = Duration::from_secs(1);
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait after an error of the socket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
-/// The largest head of a request.
+/// The largest head of a request, and the largest first frame.
 const MAX_HEAD: usize = 64 << 10;
+/// How many connections may have to present their token; more wait to be accepted.
+const MAX_UNAUTHENTICATED: usize = 64;
 /// How many frames may wait to be written.
 const WRITE_QUEUE: usize = 16;
 /// How many requests of one shim may be open; more are refused.
@@ -80,16 +88,25 @@ impl ShimConnections {
         budgets: Budgets,
         moved: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self { routes, authenticator, budgets, moved, connections: TaskTracker::new() })
+        Arc::new(Self {
+            routes,
+            authenticator,
+            budgets,
+            moved,
+            connections: TaskTracker::new(),
+            unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
+        })
     }
 
     /// Accepts shims forever, or waits forever if there is no socket. Cancel safe.
     pub async fn accept_from(self: &Arc<Self>, listener: Option<&LocalListener>) -> Infallible {
         let Some(listener) = listener else { return std::future::pending().await };
         loop {
+            // The semaphore is never closed.
+            let place = Arc::clone(&self.unauthenticated).acquire_owned().await.ok();
             match listener.accept().await {
                 Ok((reader, writer)) => {
-                    self.connections.spawn(Arc::clone(self).serve(reader, writer));
+                    self.connections.spawn(Arc::clone(self).serve(reader, writer, place));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a shim");
@@ -105,13 +122,18 @@ impl ShimConnections {
         self.connections.wait().await;
     }
 
-    async fn serve(self: Arc<Self>, reader: LocalReader, writer: LocalWriter) {
-        let frames =
-            FrameReader { reader, decoder: FrameDecoder::new(MAX_REQUEST_BYTES + MAX_HEAD) };
+    /// Serves a connection, which gives up its place among the unauthenticated once it is not one.
+    async fn serve(
+        self: Arc<Self>,
+        reader: LocalReader,
+        writer: LocalWriter,
+        place: Option<OwnedSemaphorePermit>,
+    ) {
+        let frames = FrameReader::new(reader);
         let (outgoing, queued) = mpsc::channel(WRITE_QUEUE);
         let writing = write_frames(queued, writer);
         let serving = async {
-            if let Err(error) = self.converse(frames, outgoing).await {
+            if let Err(error) = self.converse(frames, outgoing, place).await {
                 tracing::debug!(%error, "a connection of a shim failed");
             }
         };
@@ -122,6 +144,7 @@ impl ShimConnections {
         &self,
         mut frames: FrameReader,
         outgoing: mpsc::Sender<OutgoingFrame>,
+        place: Option<OwnedSemaphorePermit>,
     ) -> io::Result<()> {
         // A shim that connected just before another gateway took over is told to connect again.
         let moved = async {
@@ -134,7 +157,10 @@ impl ShimConnections {
             () = moved => return Ok(()),
         };
         let Ok(hello) = hello else { return Ok(()) };
-        let Some(requests) = self.admit(hello?, &outgoing).await else { return Ok(()) };
+        let hello = hello?.map(|arrived| arrived.frame);
+        let Some(requests) = self.admit(hello, &outgoing).await else { return Ok(()) };
+        drop(place);
+        frames.charge_to(self.budgets.editor(&requests.editor.name));
         let mut connection = ShimConnection {
             requests,
             outgoing,
@@ -152,7 +178,7 @@ impl ShimConnections {
                 () = self.moved.cancelled() => break,
                 () = revoked.cancelled() => break,
                 frame = frames.next() => match frame? {
-                    Some(frame) => connection.receive(frame, &self.budgets).await,
+                    Some(arrived) => connection.receive(arrived),
                     None => return Ok(()),
                 },
             }
@@ -182,7 +208,7 @@ impl ShimConnections {
             }
         };
         // This fails only if the shim is gone.
-        let _ = outgoing.send(OutgoingFrame::new(kind, 0, payload, Bytes::new())).await;
+        let _ = outgoing.send(OutgoingFrame::new(kind, 0, payload, Vec::new())).await;
         let headers = HeaderMap::from_iter([
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
@@ -209,9 +235,8 @@ struct ShimConnection {
 }
 
 impl ShimConnection {
-    /// Answers a request in a task of its own. Waits while the editor has no room for it, and reads no
-    /// more frames meanwhile.
-    async fn receive(&mut self, frame: Frame, budgets: &Budgets) {
+    /// Answers a request in a task of its own.
+    fn receive(&mut self, ArrivedFrame { frame, refused }: ArrivedFrame) {
         let method = match frame.kind {
             FrameKind::Post => Method::POST,
             FrameKind::Get => Method::GET,
@@ -231,27 +256,17 @@ impl ShimConnection {
         self.open.retain(|_, call| !call.is_cancelled());
         let call = self.closed.child_token();
         let (requests, outgoing) = (self.requests.clone(), self.outgoing.clone());
-        let Frame { kind, number, payload } = frame;
-        let charged = match payload.len() > SMALL {
-            true => request_body::charge(budgets, &requests.editor, payload.len())
-                .await
-                .map(|charge| charge.keep(payload).0),
-            false => Ok(payload),
-        };
-        let refusal = match &charged {
-            Err(full) => Some(request_body::no_room(full)),
-            Ok(_) => (self.open.len() >= MAX_OPEN).then(request_body::too_many),
+        let number = frame.number;
+        let refusal = match &refused {
+            Some(full) => Some(request_body::no_room(full)),
+            None => (self.open.len() >= MAX_OPEN).then(request_body::too_many),
         };
         self.open.insert(number, call.clone());
         self.calls.spawn(async move {
             let answering = async {
-                match (charged, refusal) {
-                    (Ok(payload), None) => {
-                        let frame = Frame { kind, number, payload };
-                        requests.answer(method, frame, outgoing).await;
-                    }
-                    (_, refusal) => {
-                        let refusal = refusal.unwrap_or_else(request_body::too_many);
+                match refusal {
+                    None => requests.answer(method, frame, outgoing).await,
+                    Some(refusal) => {
                         // A failed send means that the shim is gone.
                         let _ = respond(number, refusal, &outgoing).await;
                     }
@@ -270,14 +285,16 @@ impl ShimConnection {
 
     /// Takes no more requests, and waits until those taken are answered.
     async fn go_away(mut self, mut frames: FrameReader) -> io::Result<()> {
-        let frame = OutgoingFrame::new(FrameKind::GoAway, self.last, Vec::new(), Bytes::new());
+        let frame = OutgoingFrame::bare(FrameKind::GoAway, self.last);
         let _ = self.outgoing.send(frame).await;
         self.calls.close();
         loop {
             tokio::select! {
                 () = self.calls.wait() => return Ok(()),
-                frame = frames.next() => match frame? {
-                    Some(frame) if frame.kind == FrameKind::Cancel => self.cancel(frame.number),
+                arrived = frames.next() => match arrived? {
+                    Some(ArrivedFrame { frame, .. }) if frame.kind == FrameKind::Cancel => {
+                        self.cancel(frame.number);
+                    }
                     Some(_) => {}
                     None => return Ok(()),
                 },
@@ -303,7 +320,7 @@ impl ShimRequests {
     async fn answer(self, method: Method, frame: Frame, outgoing: mpsc::Sender<OutgoingFrame>) {
         let number = frame.number;
         let Ok((head, body)) = MessageHead::split(frame.payload) else {
-            let broken = OutgoingFrame::new(FrameKind::Broken, number, Vec::new(), Bytes::new());
+            let broken = OutgoingFrame::bare(FrameKind::Broken, number);
             // This fails only if the shim is gone.
             let _ = outgoing.send(broken).await;
             return;
@@ -340,8 +357,10 @@ async fn respond(number: u32, response: Response, outgoing: &mpsc::Sender<Outgoi
         Some((name.as_str().to_owned(), value.to_owned()))
     };
     let headers = RESPONSE_HEADERS.iter().filter_map(shown).collect();
-    let head = MessageHead { status: head.status.as_u16(), headers }.to_bytes();
-    send_response(number, head, body, outgoing).await
+    match (MessageHead { status: head.status.as_u16(), headers }).to_bytes() {
+        Ok(head) => send_response(number, head, body, outgoing).await,
+        Err(_) => outgoing.send(OutgoingFrame::bare(FrameKind::Broken, number)).await,
+    }
 }
 
 async fn send_response(
@@ -350,21 +369,22 @@ async fn send_response(
     mut body: Body,
     outgoing: &mpsc::Sender<OutgoingFrame>,
 ) -> Sent {
-    let bare = |kind| OutgoingFrame::new(kind, number, Vec::new(), Bytes::new());
+    let bare = |kind| OutgoingFrame::bare(kind, number);
     if body.size_hint().exact().is_some() {
-        return match body.collect().await {
-            Ok(body) => {
-                let body = body.to_bytes();
-                outgoing.send(OutgoingFrame::new(FrameKind::Whole, number, head, body)).await
-            }
-            Err(_) => outgoing.send(bare(FrameKind::Broken)).await,
-        };
+        // Its parts are not copied into one: others may use them as well.
+        let mut parts = Vec::new();
+        while let Some(part) = body.frame().await {
+            let Ok(part) = part else { return outgoing.send(bare(FrameKind::Broken)).await };
+            parts.extend(part.into_data().ok());
+        }
+        return outgoing.send(OutgoingFrame::new(FrameKind::Whole, number, head, parts)).await;
     }
-    outgoing.send(OutgoingFrame::new(FrameKind::Head, number, head, Bytes::new())).await?;
+    outgoing.send(OutgoingFrame::new(FrameKind::Head, number, head, Vec::new())).await?;
     while let Some(part) = body.frame().await {
         let Ok(part) = part else { return outgoing.send(bare(FrameKind::Broken)).await };
         if let Ok(data) = part.into_data() {
-            outgoing.send(OutgoingFrame::new(FrameKind::Data, number, Vec::new(), data)).await?;
+            let frame = OutgoingFrame::new(FrameKind::Data, number, Vec::new(), vec![data]);
+            outgoing.send(frame).await?;
         }
     }
     outgoing.send(bare(FrameKind::End)).await
@@ -373,43 +393,103 @@ async fn send_response(
 /// A frame to write: the prefix and the start of the payload, and the rest of it, which is not copied.
 struct OutgoingFrame {
     start: Vec<u8>,
-    rest: Bytes,
+    rest: Vec<Bytes>,
 }
 
 impl OutgoingFrame {
-    fn new(kind: FrameKind, number: u32, start: Vec<u8>, rest: Bytes) -> Self {
-        let prefix = prefix(kind, number, start.len() + rest.len());
+    fn new(kind: FrameKind, number: u32, start: Vec<u8>, rest: Vec<Bytes>) -> Self {
+        let prefix = prefix(kind, number, start.len() + rest.iter().map(Bytes::len).sum::<usize>());
         Self { start: [&prefix[..], &start].concat(), rest }
+    }
+
+    /// A frame without payload.
+    fn bare(kind: FrameKind, number: u32) -> Self {
+        Self::new(kind, number, Vec::new(), Vec::new())
     }
 }
 
 /// Writes frames until the queue closes or the shim is gone.
 async fn write_frames(mut queued: mpsc::Receiver<OutgoingFrame>, mut writer: LocalWriter) {
     while let Some(OutgoingFrame { start, rest }) = queued.recv().await {
-        let mut bytes = Bytes::from(start).chain(rest);
-        match timeout(STALL_TIMEOUT, writer.write_all_buf(&mut bytes)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => return,
+        let mut rest = rest.into_iter();
+        // Start and first part in one write: most frames have no other part.
+        let mut bytes = Bytes::from(start).chain(rest.next().unwrap_or_default());
+        if !matches!(timeout(STALL_TIMEOUT, writer.write_all_buf(&mut bytes)).await, Ok(Ok(()))) {
+            return;
+        }
+        for mut part in rest {
+            let writing = timeout(STALL_TIMEOUT, writer.write_all_buf(&mut part));
+            if !matches!(writing.await, Ok(Ok(()))) {
+                return;
+            }
         }
     }
+}
+
+/// A frame, whose payload is charged to the editor.
+struct ArrivedFrame {
+    frame: Frame,
+    /// Why its payload was dropped, if there was no room for it.
+    refused: Option<NoRoom>,
 }
 
 struct FrameReader {
     reader: LocalReader,
     decoder: FrameDecoder,
+    /// Who is charged for frames, once that is known.
+    editor: Option<Arc<Budget>>,
+    /// What is charged for the frame that is arriving.
+    charge: Option<Charge>,
+    /// Why the payload of the frame that is arriving is dropped.
+    refused: Option<NoRoom>,
 }
 
 impl FrameReader {
-    /// The next frame; `None` at the end. Cancel safe.
-    async fn next(&mut self) -> io::Result<Option<Frame>> {
+    fn new(reader: LocalReader) -> Self {
+        let decoder = FrameDecoder::new(MAX_HEAD);
+        Self { reader, decoder, editor: None, charge: None, refused: None }
+    }
+
+    /// Accepts whole requests, and charges this editor for them.
+    fn charge_to(&mut self, editor: Arc<Budget>) {
+        self.decoder.set_max_payload(MAX_REQUEST_BYTES + MAX_HEAD);
+        self.editor = Some(editor);
+    }
+
+    /// The next frame; `None` at the end. Waits while the editor has no room for it, and reads nothing
+    /// meanwhile. Cancel safe.
+    async fn next(&mut self) -> io::Result<Option<ArrivedFrame>> {
+        let invalid = |error: InvalidFrame| io::Error::other(error.to_string());
         loop {
-            let frame = self.decoder.decode();
-            if let Some(frame) = frame.map_err(|error| io::Error::other(error.to_string()))? {
-                return Ok(Some(frame));
+            self.make_room().await.map_err(invalid)?;
+            if let Some(frame) = self.decoder.decode().map_err(invalid)? {
+                let payload = match self.charge.take() {
+                    Some(charge) => charge.keep(frame.payload).0,
+                    None => frame.payload,
+                };
+                let frame = Frame { payload, ..frame };
+                return Ok(Some(ArrivedFrame { frame, refused: self.refused.take() }));
             }
             if self.reader.read_buf(self.decoder.space()).await? == 0 {
                 return Ok(None);
             }
         }
+    }
+
+    /// Charges the editor for the next frame, once its length is known. If there is no room, its payload is
+    /// dropped while it arrives.
+    async fn make_room(&mut self) -> Result<(), InvalidFrame> {
+        let (Some(editor), None) = (&self.editor, &self.charge) else { return Ok(()) };
+        let Some(length) = self.decoder.next_payload()?.filter(|length| *length > SMALL) else {
+            return Ok(());
+        };
+        match editor.charge(length, ROOM_LIMIT).await {
+            Ok(charge) => self.charge = Some(charge),
+            Err(no_room) => {
+                self.refused = Some(no_room);
+                self.decoder.skip_payload()?;
+            }
+        }
+        Ok(())
     }
 }

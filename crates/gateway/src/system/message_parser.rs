@@ -5,6 +5,7 @@ use bytes::Bytes;
 use tokio::task::coop::consume_budget;
 
 use evermoor_core::protocol::envelope::{INVALID_REQUEST, InvalidMessage, Message};
+use evermoor_core::protocol::json::Raw;
 
 /// Parsing more than this takes too long. A task may parse a hundred messages before others run.
 const LARGE: usize = 64 << 10;
@@ -29,10 +30,23 @@ pub(crate) async fn parse_from_editor(text: &Bytes) -> Result<Message, InvalidMe
     parse_with(text, Message::from_editor).await
 }
 
-async fn parse_with(
+/// Parses a batch of an editor, whose messages are still to be parsed. Returns at most `most` of them.
+pub(crate) async fn parse_batch(text: &Bytes, most: usize) -> Result<Vec<Raw>, InvalidMessage> {
+    let parse = move |text: &Bytes| match Raw::parse(text.clone()) {
+        Ok(batch) => Ok(batch.first_elements(most).unwrap_or_default()),
+        Err(_) => Err(Message::parse(text).err().unwrap_or(InvalidMessage {
+            code: INVALID_REQUEST,
+            why: "Not a JSON-RPC message.".into(),
+            id: None,
+        })),
+    };
+    parse_with(text, parse).await
+}
+
+async fn parse_with<T: Send + 'static>(
     text: &Bytes,
-    parse: impl Fn(&Bytes) -> Result<Message, InvalidMessage> + Send + 'static,
-) -> Result<Message, InvalidMessage> {
+    parse: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> T {
     if !is_large(text.len()) {
         // Many small messages that have arrived already must not keep others waiting.
         consume_budget().await;

@@ -21,7 +21,7 @@ use super::delivery::in_flight::InFlightCalls;
 use super::delivery::retry_budget::RetryBudget;
 use super::delivery::{self, list_fallback};
 use super::desired_state::{DesiredStateSender, Mode};
-use super::per_client::PerClientConnections;
+use super::per_client::{PerClientConnections, TooManyClients};
 use super::supervisor::state_channel::PublishedState;
 use super::supervisor::{DesiredWatch, Signals, Supervisor};
 use super::transport::connector::{Connect, Connector};
@@ -325,10 +325,10 @@ impl UpstreamHandle {
     }
 
     /// The handle that `owner` uses: the shared one, or its own.
-    pub fn used_by(&self, owner: &ScopeOwner) -> Self {
+    pub(crate) fn used_by(&self, owner: &ScopeOwner) -> Result<Self, TooManyClients> {
         match (&self.per_client, self.config.sharing) {
             (Some(per_client), Sharing::PerClient) => per_client.handle(self, owner),
-            (None, _) | (_, Sharing::Shared) => self.clone(),
+            (None, _) | (_, Sharing::Shared) => Ok(self.clone()),
         }
     }
 

@@ -52,6 +52,19 @@ impl PartialEq for Acknowledged {
 
 impl Eq for Acknowledged {}
 
+/// How many resources editors may subscribe to over one connection.
+const MAX_RESOURCES: usize = 16_384;
+/// How long their URIs may be together.
+const MAX_BYTES: usize = 4 << 20;
+
+/// Editors have subscribed to too much over one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Editors already subscribe to too many resources of this server. Unsubscribe from some of them, or \
+     close a client that subscribes to many."
+)]
+pub(crate) struct TooManyResources;
+
 /// How long to wait for an acknowledgement; without one, the subscription is assumed to work.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -74,21 +87,35 @@ impl SubscriptionSet {
 struct ScopeSubscriptions {
     /// The sessions that subscribe to each resource.
     resources: BTreeMap<String, BTreeSet<u64>>,
+    /// The bytes of their URIs.
+    bytes: usize,
     /// The log level of each session.
     levels: BTreeMap<u64, LoggingLevel>,
+    /// What the connection must subscribe to. It is changed in place, because it can be large.
     merged: watch::Sender<SubscriptionSet>,
-    acknowledged: Acknowledged,
 }
 
 impl Subscriptions {
     /// Subscribes `session` to a resource. Returns whether it is the first to do so.
-    pub fn subscribe(&self, scope: &ConnectionScope, session: u64, uri: &str) -> bool {
-        self.change(scope, |scoped| {
-            let sessions = scoped.resources.entry(uri.to_owned()).or_default();
-            let first = sessions.is_empty();
+    pub(crate) fn subscribe(
+        &self,
+        scope: &ConnectionScope,
+        session: u64,
+        uri: &str,
+    ) -> Result<bool, TooManyResources> {
+        let mut all = self.0.lock();
+        let scoped = all.entry(scope.clone()).or_default();
+        if let Some(sessions) = scoped.resources.get_mut(uri) {
             sessions.insert(session);
-            first
-        })
+            return Ok(false);
+        }
+        if scoped.resources.len() >= MAX_RESOURCES || scoped.bytes + uri.len() > MAX_BYTES {
+            return Err(TooManyResources);
+        }
+        scoped.resources.insert(uri.to_owned(), BTreeSet::from([session]));
+        scoped.bytes += uri.len();
+        scoped.merged.send_modify(|merged| merged.resources.extend([uri.to_owned()]));
+        Ok(true)
     }
 
     /// Unsubscribes `session` from a resource. Returns whether it was the last subscriber.
@@ -97,10 +124,9 @@ impl Subscriptions {
         let Some(scoped) = all.get_mut(scope) else { return false };
         let Some(sessions) = scoped.resources.get_mut(uri) else { return false };
         let last = sessions.remove(&session) && sessions.is_empty();
-        if sessions.is_empty() {
-            scoped.resources.remove(uri);
+        if last {
+            scoped.remove(uri);
         }
-        scoped.publish();
         last
     }
 
@@ -111,22 +137,30 @@ impl Subscriptions {
         session: u64,
         level: LoggingLevel,
     ) -> bool {
-        self.change(scope, |scoped| {
-            let before = scoped.lowest_level();
-            scoped.levels.insert(session, level);
-            scoped.lowest_level() != before
-        })
+        let mut all = self.0.lock();
+        let scoped = all.entry(scope.clone()).or_default();
+        scoped.levels.insert(session, level);
+        scoped.publish_level()
     }
 
     /// Removes a session that has ended.
     pub fn forget(&self, session: u64) {
+        self.forget_all(&BTreeSet::from([session]));
+    }
+
+    /// Removes sessions that have ended.
+    pub(crate) fn forget_all(&self, ended: &BTreeSet<u64>) {
         for scoped in self.0.lock().values_mut() {
-            scoped.levels.remove(&session);
-            scoped.resources.retain(|_, sessions| {
-                sessions.remove(&session);
-                !sessions.is_empty()
-            });
-            scoped.publish();
+            scoped.levels.retain(|session, _| !ended.contains(session));
+            scoped.publish_level();
+            let mut unwanted = Vec::new();
+            for (uri, sessions) in &mut scoped.resources {
+                sessions.retain(|session| !ended.contains(session));
+                if sessions.is_empty() {
+                    unwanted.push(uri.clone());
+                }
+            }
+            unwanted.iter().for_each(|uri| scoped.remove(uri));
         }
     }
 
@@ -138,21 +172,9 @@ impl Subscriptions {
     /// Waits until a stateless upstream has acknowledged a resource, so that an editor is not told
     /// that it is subscribed before it is.
     pub async fn until_acknowledged(&self, scope: &ConnectionScope, uri: &str) {
-        let acknowledged = self.0.lock().entry(scope.clone()).or_default().acknowledged.clone();
+        let acknowledged = self.in_scope(scope).borrow().acknowledged.clone();
         let mut acknowledged = acknowledged.0.subscribe();
         let _ = timeout(PATIENCE, acknowledged.wait_for(|all| all.contains(uri))).await;
-    }
-
-    fn change<T>(
-        &self,
-        scope: &ConnectionScope,
-        change: impl FnOnce(&mut ScopeSubscriptions) -> T,
-    ) -> T {
-        let mut all = self.0.lock();
-        let scoped = all.entry(scope.clone()).or_default();
-        let changed = change(scoped);
-        scoped.publish();
-        changed
     }
 }
 
@@ -161,15 +183,18 @@ impl ScopeSubscriptions {
         self.levels.values().min().copied()
     }
 
-    fn publish(&self) {
-        let resources = self.resources.keys().cloned().collect();
-        let acknowledged = self.acknowledged.clone();
-        let new = SubscriptionSet { resources, level: self.lowest_level(), acknowledged };
-        self.merged.send_if_modified(|current| {
-            let changed = *current != new;
-            *current = new;
-            changed
-        });
+    /// Publishes the lowest level. Returns whether it changed.
+    fn publish_level(&self) -> bool {
+        let level = self.lowest_level();
+        self.merged.send_if_modified(|merged| std::mem::replace(&mut merged.level, level) != level)
+    }
+
+    /// Removes a resource that no session wants any more.
+    fn remove(&mut self, uri: &str) {
+        if self.resources.remove(uri).is_some() {
+            self.bytes -= uri.len();
+            self.merged.send_if_modified(|merged| merged.resources.remove(uri));
+        }
     }
 }
 
@@ -185,9 +210,9 @@ mod tests {
     #[test]
     fn the_first_session_subscribes_and_the_last_unsubscribes() {
         let (all, name) = (Subscriptions::default(), scope());
-        assert!(all.subscribe(&name, 1, "x://1"));
-        assert!(!all.subscribe(&name, 2, "x://1"));
-        assert!(!all.subscribe(&name, 2, "x://1"), "twice is once");
+        assert_eq!(all.subscribe(&name, 1, "x://1"), Ok(true));
+        assert_eq!(all.subscribe(&name, 2, "x://1"), Ok(false));
+        assert_eq!(all.subscribe(&name, 2, "x://1"), Ok(false), "twice is once");
         assert!(!all.unsubscribe(&name, 1, "x://1"));
         assert!(all.unsubscribe(&name, 2, "x://1"));
         assert!(!all.unsubscribe(&name, 2, "x://1"));
@@ -207,7 +232,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_subscriber_waits_for_the_acknowledgement_but_not_forever() {
         let (all, name) = (Subscriptions::default(), scope());
-        all.subscribe(&name, 1, "x://1");
+        all.subscribe(&name, 1, "x://1").unwrap();
         let wanted = all.in_scope(&name).borrow().clone();
         let began = tokio::time::Instant::now();
         let acknowledge = async { wanted.acknowledged.set(&wanted.resources) };
@@ -218,10 +243,27 @@ mod tests {
     }
 
     #[test]
+    fn one_connection_takes_a_limited_number_of_resources() {
+        let (all, name) = (Subscriptions::default(), scope());
+        for number in 0..MAX_RESOURCES {
+            assert_eq!(all.subscribe(&name, 1, &format!("x://{number}")), Ok(true));
+        }
+        assert_eq!(all.subscribe(&name, 1, "x://more"), Err(TooManyResources));
+        assert_eq!(all.subscribe(&name, 2, "x://0"), Ok(false), "it is known already");
+        all.forget(1);
+        assert_eq!(all.subscribe(&name, 1, "x://more"), Ok(true));
+        let long = "x".repeat(MAX_BYTES / 2);
+        assert_eq!(all.subscribe(&name, 1, &long), Ok(true));
+        assert_eq!(all.subscribe(&name, 1, &format!("{long}y")), Err(TooManyResources));
+        all.forget(1);
+        assert_eq!(all.in_scope(&name).borrow().resources, BTreeSet::from(["x://0".to_owned()]));
+    }
+
+    #[test]
     fn a_session_that_ended_leaves_no_subscriptions() {
         let (all, name) = (Subscriptions::default(), scope());
-        all.subscribe(&name, 1, "x://1");
-        all.subscribe(&name, 2, "x://2");
+        all.subscribe(&name, 1, "x://1").unwrap();
+        all.subscribe(&name, 2, "x://2").unwrap();
         all.forget(1);
         let wanted = all.in_scope(&name).borrow().clone();
         assert_eq!(wanted.resources, BTreeSet::from(["x://2".to_owned()]));

@@ -87,8 +87,14 @@ async fn while_everything_attacks_a_pair_that_does_nothing_wrong_is_served_at_on
     }
     for trick in Trick::ALL {
         let name = format!("{trick:?}").to_lowercase();
-        let path = if trick == Trick::UnreadAnswers { "/mcp/hostile0" } else { "/mcp/notes" };
-        let tool = if trick == Trick::UnreadAnswers { "tool1" } else { "record" };
+        let others = [
+            (Trick::UnreadAnswers, "/mcp/hostile0"),
+            (Trick::Batch, "/mcp/hostile0"),
+            (Trick::Subscriptions, "/mcp/hostile7"),
+            (Trick::UnreadLists, "/mcp"),
+        ];
+        let other = others.into_iter().find(|(other, _)| *other == trick);
+        let (path, tool) = other.map_or(("/mcp/notes", "record"), |(_, path)| (path, "tool1"));
         let mut editor = HostileEditor::at(&attacked, &name, path, tool).await;
         attacks.spawn(over.clone().run_until_cancelled_owned(async move {
             editor.play(trick).await;

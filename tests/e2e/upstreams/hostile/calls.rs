@@ -8,7 +8,7 @@ use evermoor_tests::scene::entry;
 use evermoor_tests::scene::programs::{Process, built};
 use serde_json::{Value, json};
 
-use super::hostile;
+use super::{hostile, peak_memory};
 
 /// A hostile server over standard input and output, or over HTTP, beside another server.
 struct Attack {
@@ -157,6 +157,15 @@ async fn a_line_break_within_an_answer_does_not_end_it() {
     let params = json!({ "name": "hostile__tool1", "arguments": {}, "_meta": meta });
     assert_eq!(text(&editor.ask("tools/call", &params).await), "answer");
     assert_eq!(editor.notifications.len(), 1);
+}
+
+#[tokio::test]
+async fn a_long_event_id_is_not_kept_for_each_event() {
+    let attack = Attack::over_http(&["event-id"]).await;
+    let before = peak_memory(&attack.gateway);
+    assert_eq!(text(&attack.result().await), "answer");
+    let grown = peak_memory(&attack.gateway).saturating_sub(before);
+    assert!(grown < 100 << 20, "the gateway grew by {} MB", grown >> 20);
 }
 
 #[tokio::test]

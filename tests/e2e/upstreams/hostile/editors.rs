@@ -1,13 +1,20 @@
 //! Editors that attack the gateway.
 
+use std::time::Duration;
+
+use evermoor_core::protocol::envelope::{Id, Message, Request};
+use evermoor_core::protocol::shim_frames::{FrameKind, prefix};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::hostile::{HostileEditor, Trick};
+use evermoor_tests::fakes::shim_gateway::FrameStream;
 use evermoor_tests::gateway::{Gateway, http};
 use evermoor_tests::scene::entry;
+use evermoor_tests::scene::wait::until;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::calls::listening;
-use super::peak_memory;
+use super::{hostile, peak_memory};
 
 /// After the trick, another editor can connect and call.
 async fn survives(gateway: &Gateway) {
@@ -54,6 +61,108 @@ async fn an_editor_that_does_not_read_keeps_its_answers_from_itself_only() {
     // One budget for the server, one for the editor, and what is being read and parsed.
     let grown = peak_memory(&gateway).saturating_sub(before);
     assert!(grown < 200 << 20, "the gateway grew by {} MB", grown >> 20);
+}
+
+/// How much memory the gateway needs while an editor plays a trick with a server that plays others.
+async fn grows(gateway: &Gateway, path: &str, trick: Trick) -> (HostileEditor, usize) {
+    gateway.until_connected("hostile").await;
+    let before = peak_memory(gateway);
+    let mut hostile = HostileEditor::at(gateway, "mallory", path, "tool1").await;
+    hostile.play(trick).await;
+    survives(gateway).await;
+    let grown = peak_memory(gateway).saturating_sub(before);
+    (hostile, grown)
+}
+
+#[tokio::test]
+async fn a_list_that_many_requests_do_not_read_is_in_memory_once() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let entries = hostile(&["large-tool"]) + &entry::at("notes", &notes.url);
+    let gateway = scene.gateway_of("", &entries).await;
+    let (mut hostile, grown) = grows(&gateway, "/mcp", Trick::UnreadLists).await;
+    assert!(grown < 150 << 20, "the gateway grew by {} MB", grown >> 20);
+    for stream in &mut hostile.connections {
+        let list = HostileEditor::read(stream).await;
+        assert!(list.len() > 12 << 20 && list.contains("hostile__large"), "{} bytes", list.len());
+    }
+}
+
+#[tokio::test]
+async fn a_batch_with_large_answers_stays_within_the_budget() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let (_server, entry) = listening(&["huge-answer"]).await;
+    let entries = entry + &entry::at("notes", &notes.url);
+    let gateway = scene.gateway_of("", &entries).await;
+    let (mut hostile, _) = grows(&gateway, "/mcp/hostile", Trick::Batch).await;
+    let before = peak_memory(&gateway);
+    let answer = HostileEditor::read(&mut hostile.connections[0]).await;
+    let grown = peak_memory(&gateway).saturating_sub(before);
+    let (answered, discarded) = (answer.len() / (15 << 20), answer.matches("-33021").count());
+    assert_eq!(answered + discarded, 20, "{answered} answered, {discarded} discarded");
+    assert!(answered > 0, "what there is room for is kept");
+    assert!(grown < 200 << 20, "the gateway grew by {} MB", grown >> 20);
+}
+
+#[tokio::test]
+async fn what_a_client_says_about_itself_and_subscribes_to_is_limited() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let entries = hostile(&[]) + &entry::at("notes", &notes.url);
+    let gateway = scene.gateway_of("", &entries).await;
+    let (subscriber, _) = grows(&gateway, "/mcp/hostile", Trick::Subscriptions).await;
+    assert!(subscriber.answer.contains("at most 1024 resources"), "{}", subscriber.answer);
+    assert!(subscriber.answer.contains("at most 8192 bytes"), "{}", subscriber.answer);
+    let stored = scene.home().join("data/sessions.json");
+    until("the subscriptions are stored", || stored.exists()).await;
+    let (_, grown) = grows(&gateway, "/mcp/hostile", Trick::LongNames).await;
+    assert!(grown < 60 << 20, "the gateway grew by {} MB", grown >> 20);
+}
+
+#[tokio::test]
+async fn frames_are_charged_before_they_are_read() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&notes]).await;
+    let token = gateway.add_editor("mallory").await;
+    let before = peak_memory(&gateway);
+    let payload = vec![b'x'; 3 << 20];
+    let mut streams = Vec::new();
+    for _ in 0..60 {
+        let mut stream = FrameStream::connect(&scene.home()).await;
+        stream.hello(&token, "/mcp/notes").await;
+        assert_eq!(stream.next().await.unwrap().kind, FrameKind::Welcome);
+        stream.write(&prefix(FrameKind::Post, 1, payload.len())).await;
+        // The gateway stops reading when there is no room.
+        let unfinished = stream.write(&payload[..payload.len() - 1]);
+        let _ = timeout(Duration::from_millis(300), unfinished).await;
+        streams.push(stream);
+    }
+    survives(&gateway).await;
+    let grown = peak_memory(&gateway).saturating_sub(before);
+    assert!(grown < 100 << 20, "the gateway grew by {} MB", grown >> 20);
+
+    // One that waited for room in vain is refused, and the connection stays usable.
+    let mut stream = FrameStream::connect(&scene.home()).await;
+    stream.hello(&token, "/mcp/notes").await;
+    stream.next().await.unwrap();
+    stream.send(FrameKind::Post, 1, &payload).await;
+    assert_eq!(stream.response().await.0.status, 503);
+    let ping = Message::Request(Request::new(Id::number(1), "ping", None));
+    stream.post(2, &[], &ping).await;
+    assert_eq!(stream.response().await.0.status, 400, "it has no session");
+}
+
+#[tokio::test]
+async fn a_connection_that_has_not_presented_its_token_sends_little() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&notes]).await;
+    let mut stream = FrameStream::connect(&scene.home()).await;
+    stream.write(&prefix(FrameKind::Hello, 0, 100_000)).await;
+    assert!(stream.next().await.is_none(), "it is closed before the rest arrives");
+    survives(&gateway).await;
 }
 
 #[tokio::test]

@@ -3,18 +3,18 @@
 //!
 //! While it is connected: `escapes` puts control sequences into every text and into standard error;
 //! `same-cursor` repeats the cursor of its list forever; `huge-list` sends pages of 1 MB without end;
-//! `long-name` offers a tool whose name has a megabyte; `instructions` sends 8 MB of them, with a forged
-//! heading. `large-list` offers 19,000 tools in 15 MB, which differ whenever they are read, and announces
-//! that all the time; `list-members` sends a list with 150,000 other members; `longest-name` offers a tool
-//! whose name has 15 MB; `resources` offers `notes://secret` and what begins with `notes://`, and
-//! `more-resources` the same and more precise templates.
+//! `large-tool` offers a tool with a description of 12 MB; `long-name` offers a tool whose name has a megabyte;
+//! `instructions` sends 8 MB of them, with a forged heading. `large-list` offers 19,000 tools in 15 MB, which
+//! differ whenever they are read, and announces that all the time; `list-members` sends a list with 150,000
+//! other members; `longest-name` offers a tool whose name has 15 MB; `resources` offers `notes://secret` and what
+//! begins with `notes://`, and `more-resources` the same and more precise templates.
 //!
 //! When a tool is called: `huge-answer` answers with 15 MB, and `endless-answer` without end; `flood` sends
 //! notifications of 1 MB first, and `progress` as much progress; `list-changes` announces 20,000 changes;
 //! `one-progress` sends one small notification of progress first;
 //! `questions` asks the editor 8,000 questions; `members` answers with 180,000 members, and `depth` with
 //! 200,000 arrays in one another; `bare-cr` ends lines within its answer; `twice` answers three times.
-//! With `json`, an answer over HTTP is no event stream.
+//! With `json`, an answer over HTTP is no event stream. `event-id` gives 20,000 events one id of a megabyte.
 
 #![expect(clippy::print_stdout, reason = "the caller reads the address")]
 
@@ -119,7 +119,14 @@ impl Hostile {
         let kind = if events { "text/event-stream" } else { "application/json" };
         write!(stream, "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: {kind}\r\n\r\n")?;
         match events {
-            true => self.answer(&message, &mut Events { stream, begun: false }),
+            true => {
+                if self.does("event-id") && message["method"] == "tools/call" {
+                    writeln!(stream, "id: {}\nevent: {0}", "x".repeat(MEGABYTE))?;
+                    let event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
+                    stream.write_all(event.repeat(20_000).as_bytes())?;
+                }
+                self.answer(&message, &mut Events { stream, begun: false })
+            }
             false => self.answer(&message, &mut stream),
         }
     }
@@ -198,10 +205,12 @@ impl Hostile {
                 return format!("{{\"tools\":[],{}}}", members.join(",")).into();
             }
             "tools/list" => self.page(),
-            "resources/list" => {
+            "resources/list" if self.takes_resources() => {
                 json!({ "resources": [{ "uri": "notes://secret", "name": "Secret" }] })
             }
-            "resources/templates/list" => self.templates(),
+            "resources/list" => json!({ "resources": [] }),
+            "resources/templates/list" if self.takes_resources() => self.templates(),
+            "resources/templates/list" => json!({ "resourceTemplates": [] }),
             "resources/read" => {
                 let text = if self.does("more-resources") { "stolen" } else { "kept" };
                 json!({ "contents": [{ "uri": "notes://secret", "text": text }] })
@@ -232,10 +241,7 @@ impl Hostile {
         };
         json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": match self.does("resources") || self.does("more-resources") {
-                true => json!({ "tools": {}, "resources": {} }),
-                false => json!({ "tools": {} }),
-            },
+            "capabilities": { "tools": {}, "resources": { "subscribe": true } },
             "serverInfo": { "name": self.text("server"), "version": "1" },
             "instructions": instructions,
         })
@@ -249,6 +255,9 @@ impl Hostile {
         }
         if self.does("longest-name") {
             tools.push(self.tool(&"x".repeat(15 * MEGABYTE), "A name."));
+        }
+        if self.does("large-tool") {
+            tools.push(self.tool("large", &"x".repeat(12 * MEGABYTE)));
         }
         if self.does("huge-list") {
             tools.push(self.tool("huge", &"x".repeat(MEGABYTE)));
@@ -274,6 +283,10 @@ impl Hostile {
             );
         }
         list + "]}"
+    }
+
+    fn takes_resources(&self) -> bool {
+        self.does("resources") || self.does("more-resources")
     }
 
     fn templates(&self) -> Value {

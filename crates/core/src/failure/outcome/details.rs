@@ -70,7 +70,7 @@ impl NotSent {
         match self {
             Self::SessionRefused | Self::CrashLooping | Self::Paused => -33001,
             Self::HoldExpired | Self::Slept => -33003,
-            Self::QueueFull | Self::Busy => -33002,
+            Self::QueueFull | Self::TooManyClients | Self::Busy => -33002,
             Self::AuthRequired => -33004,
             Self::Hidden => -33005,
             Self::ShuttingDown => -33007,
@@ -84,6 +84,7 @@ impl NotSent {
             Self::Slept => "slept",
             Self::CrashLooping => "crash_looping",
             Self::QueueFull => "queue_full",
+            Self::TooManyClients => "too_many_clients",
             Self::Busy => "busy",
             Self::AuthRequired => "auth_required",
             Self::Paused => "paused",

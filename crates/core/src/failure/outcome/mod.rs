@@ -69,6 +69,8 @@ pub enum NotSent {
     SessionRefused,
     /// Too many calls are already held.
     QueueFull,
+    /// Too many clients have a connection of their own to the upstream.
+    TooManyClients,
     /// The upstream requires credentials.
     AuthRequired,
     /// The upstream rejected it because it is busy.

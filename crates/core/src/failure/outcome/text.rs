@@ -13,6 +13,10 @@ impl UndeliveredCall<'_> {
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls are already \
                  waiting for it. Nothing was executed, so it is safe to call it again in a few seconds."
             ),
+            DeliveryStatus::NotSent(NotSent::TooManyClients) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because {detail}. Nothing was \
+                 executed. Close a client that you do not need, then call it again."
+            ),
             DeliveryStatus::NotSent(NotSent::SessionRefused) => format!(
                 "Not delivered: {title} repeatedly rejected \"{subject}\" ({detail}). Nothing was \
                  executed. Restart {title}, then call it again."

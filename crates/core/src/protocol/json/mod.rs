@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::de::Deserialize;
+use serde::de::{Deserialize, Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use members::JsonMembers;
@@ -36,6 +36,24 @@ impl Raw {
         Self(serde_json::to_vec(value).expect("the gateway's own types are serializable").into())
     }
 
+    /// An object with one member, an array of these elements. They are not parsed again.
+    pub fn object_with_array(member: &str, elements: &[Self]) -> Self {
+        let member = Self::of(member);
+        let length: usize = elements.iter().map(|element| element.0.len() + 1).sum();
+        let mut object = BytesMut::with_capacity(member.0.len() + length + 5);
+        object.put_u8(b'{');
+        object.put_slice(&member.0);
+        object.put_slice(b":[");
+        for (index, element) in elements.iter().enumerate() {
+            if index > 0 {
+                object.put_u8(b',');
+            }
+            object.put_slice(&element.0);
+        }
+        object.put_slice(b"]}");
+        Self(object.freeze())
+    }
+
     /// The slice of `buffer` that `raw` was parsed from.
     pub(crate) fn view(buffer: &Bytes, raw: &RawValue) -> Self {
         Self(buffer.slice_ref(raw.get().as_bytes()))
@@ -56,6 +74,11 @@ impl Raw {
         let kept = Self(keep(self.0.clone()));
         debug_assert_eq!(kept, self, "the bytes changed");
         kept
+    }
+
+    /// The same value in a buffer of its own, so that it does not keep the one that it was part of.
+    pub fn copied(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
     }
 
     pub fn as_str(&self) -> &str {
@@ -81,6 +104,33 @@ impl Raw {
     pub fn elements(&self) -> Option<Vec<Self>> {
         let elements: Vec<&RawValue> = serde_json::from_slice(&self.0).ok()?;
         Some(elements.into_iter().map(|raw| Self::view(&self.0, raw)).collect())
+    }
+
+    /// The first elements, at most `most`, if this is an array. The others are checked but take no memory.
+    pub fn first_elements(&self, most: usize) -> Option<Vec<Self>> {
+        struct First<'a> {
+            whole: &'a Raw,
+            most: usize,
+        }
+        impl<'de> Visitor<'de> for First<'de> {
+            type Value = Vec<Raw>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<Raw>, A::Error> {
+                let mut first = Vec::new();
+                while first.len() < self.most {
+                    let Some(element) = all.next_element::<&RawValue>()? else { return Ok(first) };
+                    first.push(Raw::view(&self.whole.0, element));
+                }
+                while all.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(first)
+            }
+        }
+        let mut json = serde_json::Deserializer::from_slice(&self.0);
+        json.deserialize_seq(First { whole: self, most }).ok()
     }
 
     /// The members in order, if this is an object.
@@ -207,6 +257,20 @@ mod tests {
 
     fn raw(text: &str) -> Raw {
         Raw::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn the_first_elements_of_an_array_are_slices_of_it() {
+        let raw = Raw::parse(Bytes::from_static(b"[1,\"x\",{}]")).unwrap();
+        let texts = |most| {
+            let first = raw.first_elements(most).unwrap();
+            assert!(first.iter().all(|element| element.is_part_of(&raw)));
+            first.iter().map(|element| element.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(0), [] as [&str; 0]);
+        assert_eq!(texts(2), ["1", "\"x\""]);
+        assert_eq!(texts(9), ["1", "\"x\"", "{}"]);
+        assert_eq!(Raw::of("[]").first_elements(1), None);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{
-    Handshake, STATELESS, SessionVersion, gateway_info, initialize_result, meta,
+    Handshake, LONGEST_INSTRUCTIONS, STATELESS, SessionVersion, gateway_info, initialize_result,
+    meta,
 };
 
 use super::task;
@@ -23,8 +24,6 @@ pub struct ServerDescription {
 /// time.
 const TTL: u64 = 0;
 
-/// How much of an upstream's instructions an editor gets that connects to it alone.
-const OWN_LIMIT: usize = 64 << 10;
 /// How much of each upstream's instructions an editor gets that connects to all of them.
 const MERGED_LIMIT: usize = 16 << 10;
 
@@ -60,7 +59,10 @@ impl ServerDescription {
             protocol_version,
             capabilities,
             server_info: handshake.server_info.clone(),
-            instructions: handshake.instructions.as_deref().map(|text| cut(text, OWN_LIMIT)),
+            instructions: handshake
+                .instructions
+                .as_deref()
+                .map(|text| cut(text, LONGEST_INSTRUCTIONS)),
         }
     }
 

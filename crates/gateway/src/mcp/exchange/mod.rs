@@ -319,7 +319,21 @@ impl Exchange {
         match destination {
             Destination::Gateway(answer) => self.stage = answered(answer),
             Destination::Upstream(upstream, request) => {
-                let upstream = upstream.used_by(&self.owner);
+                let upstream = match upstream.used_by(&self.owner) {
+                    Ok(upstream) => upstream,
+                    Err(too_many) => {
+                        self.record.address(&upstream, &request);
+                        let fate = DeliveryStatus::NotSent(NotSent::TooManyClients);
+                        let answer = unfinished::answer_for(
+                            self.call_ref(),
+                            (upstream.name().as_str(), &upstream.config.title),
+                            fate,
+                            &too_many.to_string(),
+                        );
+                        self.stage = answered(answer);
+                        return;
+                    }
+                };
                 self.record.address(&upstream, &request);
                 let request = self.translation.first_request(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
@@ -333,6 +347,21 @@ impl Exchange {
         let (upstream, caller) = (upstream.clone(), self.caller.clone());
         let calling = async move { upstream.answer(&request, Some(&caller)).await };
         self.stage = ExchangeStage::Calling(calling.boxed());
+    }
+
+    /// Charges the editor for what of an answer is a copy of `before`.
+    fn keep(&self, before: &Raw, answer: Answer) -> Answer {
+        let editor = self.caller.answer_charge.editor();
+        match answer.origin {
+            AnswerOrigin::Gateway => match editor.keep_response(Some(before), answer.response) {
+                Ok(response) => Answer { response, ..answer },
+                Err(no_room) => unfinished::discarded(self.call_ref(), &no_room.to_string()),
+            },
+            // Its upstream's answer was charged, and is replaced.
+            AnswerOrigin::Upstream(_) | AnswerOrigin::Undelivered(_) => {
+                answer.map(|response| editor.replace_response(before, response))
+            }
+        }
     }
 
     /// Handles a reply. Returns the answer for the editor, unless more input, another call or another
@@ -372,9 +401,7 @@ impl Exchange {
     fn act(&mut self, action: ReplyAction, before: &Raw) -> Option<Answer> {
         self.stage = ExchangeStage::Done;
         match action {
-            ReplyAction::Answer(answer) => Some(
-                answer.map(|response| self.caller.answer_charge.keep_response(before, response)),
-            ),
+            ReplyAction::Answer(answer) => Some(self.keep(before, answer)),
             ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
                 self.stage = ExchangeStage::GatheringInput(gathering);

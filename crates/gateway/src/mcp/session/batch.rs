@@ -1,8 +1,9 @@
-//! JSON-RPC batches, which only 2025-03-26 allows.
+//! JSON-RPC batches, which only 2025-03-26 allows. Answers are sent as they are, so they stay charged
+//! and nothing is copied.
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use futures_util::future::join_all;
 use http::{HeaderMap, StatusCode, header};
@@ -18,6 +19,7 @@ use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
+use crate::system::message_body::MessageBody;
 use crate::system::message_parser;
 
 /// The most messages in a batch.
@@ -30,19 +32,6 @@ pub(crate) async fn answer(
     headers: &HeaderMap,
     body: &Bytes,
 ) -> HttpResponse {
-    let parts = match Raw::parse(body.clone()).map(|raw| raw.elements().unwrap_or_default()) {
-        Ok(parts) => parts,
-        Err(_) => {
-            let unreadable = Message::parse(body).err().map(Response::from);
-            let response = unreadable.unwrap_or_else(|| {
-                Response::error(None, INVALID_REQUEST, "Not a JSON-RPC message.")
-            });
-            return json_with(StatusCode::BAD_REQUEST, &response);
-        }
-    };
-    if parts.is_empty() || parts.len() > MAX_MESSAGES {
-        return refuse(StatusCode::BAD_REQUEST, "Send 1 to 100 messages in a batch.");
-    }
     let session = match endpoint.find_session(editor, headers) {
         Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
@@ -51,13 +40,20 @@ pub(crate) async fn answer(
         let why = "Send one message at a time: only 2025-03-26 allows batches.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
+    let parts = match message_parser::parse_batch(body, MAX_MESSAGES + 1).await {
+        Ok(parts) => parts,
+        Err(invalid) => return json_with(StatusCode::BAD_REQUEST, &Response::from(invalid)),
+    };
+    if parts.is_empty() || parts.len() > MAX_MESSAGES {
+        return refuse(StatusCode::BAD_REQUEST, "Send 1 to 100 messages in a batch.");
+    }
     let view = view.with_names(session.names());
     let answers = parts.iter().map(|part| answer_part(endpoint, &view, &session, part));
-    let answers: Vec<Raw> = join_all(answers).await.into_iter().flatten().collect();
+    let answers: Vec<Response> = join_all(answers).await.into_iter().flatten().collect();
     if answers.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
-    let body = Raw::of(&answers).as_bytes().clone();
+    let body = Body::new(MessageBody::batch(answers.iter().map(Response::to_parts)));
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
@@ -66,8 +62,8 @@ async fn answer_part(
     view: &View,
     session: &Arc<ActiveSession>,
     part: &Raw,
-) -> Option<Raw> {
-    let response = match message_parser::parse_from_editor(part.as_bytes()).await {
+) -> Option<Response> {
+    Some(match message_parser::parse_from_editor(part.as_bytes()).await {
         Err(rejected) => rejected.into(),
         Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
             let why = "Send `initialize` on its own, not in a batch.";
@@ -83,8 +79,7 @@ async fn answer_part(
             endpoint.receive(session, message);
             return None;
         }
-    };
-    Raw::parse(response.to_bytes()).ok()
+    })
 }
 
 /// The response to a request, without the notifications before it.

@@ -16,6 +16,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::failure::outcome::AnswerOrigin;
 use evermoor_core::protocol::envelope::{Message, Request};
 use evermoor_core::protocol::mcp::{SessionVersion, method};
 
@@ -24,12 +25,14 @@ use super::{ActiveSession, CancellableCall};
 use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::exchange::transcript::Transcript;
-use crate::mcp::exchange::{Exchange, ExchangeEvent};
+use crate::mcp::exchange::{Exchange, ExchangeEvent, unfinished};
 use crate::mcp::http_message::json;
 use crate::routing::router::View;
 
 /// How often a silent stream carries a keep-alive comment.
 pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+const NOT_READ: &str = "The editor reads too slowly.";
 
 /// Answers one request of a session.
 pub(crate) async fn answer(
@@ -137,6 +140,15 @@ pub(crate) async fn relay(
             Some(ExchangeEvent::Notification(notification)) => {
                 sink.write(&Message::Notification(notification));
             }
+            // An answer of an upstream was charged, and is replaced by what is written.
+            Some(ExchangeEvent::Answer(answer))
+                if answer.origin == AnswerOrigin::Gateway
+                    && !sink.has_room(answer.response.outcome.payload().as_bytes().len()) =>
+            {
+                let discarded = unfinished::discarded(exchange.call_ref(), NOT_READ);
+                sink.write(&Message::Response(discarded.response));
+                return;
+            }
             Some(ExchangeEvent::Answer(answer)) => {
                 sink.write(&Message::Response(answer.response));
                 return;
@@ -146,7 +158,7 @@ pub(crate) async fn relay(
                     question.request.params.as_ref().map_or(0, |params| params.as_bytes().len()),
                 ) =>
             {
-                question.reject("The editor reads too slowly, so it was not asked.");
+                question.reject(NOT_READ);
             }
             Some(ExchangeEvent::ServerRequest(question)) => {
                 let cancelled = question.withdrawn.clone();

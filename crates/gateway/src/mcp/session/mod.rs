@@ -8,7 +8,8 @@
 //! # Layout
 //! - `handler`: requests; `batch`: several messages in one body
 //! - [`stream`]: the notification stream, and resuming streams; [`sse`]: the HTTP+SSE transport
-//! - `subscriptions`: what a session subscribed to; `store`: the same on disk
+//! - `subscriptions`: what a session subscribed to; `subscription_limits`: how much that may be; `store`:
+//!   the same on disk
 //! - `table`: all sessions
 //!
 //! Uses `mcp::exchange` and `mcp::notifications`; only `mcp` and the HTTP routes depend on it.
@@ -18,6 +19,7 @@ pub(crate) mod handler;
 pub mod sse;
 pub(crate) mod store;
 pub mod stream;
+pub(crate) mod subscription_limits;
 pub(crate) mod subscriptions;
 pub(crate) mod table;
 
@@ -29,7 +31,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::catalog::naming::NameStyle;
+use evermoor_core::catalog::naming::{NameStyle, UpstreamName};
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::log_level::LoggingLevel;
@@ -41,8 +43,10 @@ use evermoor_setup::names_for;
 
 use super::exchange::Requester;
 use super::exchange::transcript::Transcript;
+use crate::system::budget::{Budget, Charge};
 use crate::upstream::{ScopeOwner, ServerRequest};
 use sse::SseChannel;
+use subscription_limits::ExcessiveSubscription;
 use subscriptions::SessionSubscriptions;
 
 /// A session whose editor has sent a message since the gateway started.
@@ -64,6 +68,8 @@ pub struct ActiveSession {
     /// since.
     missed: AtomicBool,
     pub(super) subscriptions: Mutex<SessionSubscriptions>,
+    /// What its editor is charged for them.
+    subscriptions_charge: Mutex<Option<Charge>>,
     /// Closes the open notification stream.
     listening: Mutex<Option<CancellationToken>>,
     transcripts: Mutex<HashMap<u64, Arc<Transcript>>>,
@@ -102,6 +108,7 @@ impl ActiveSession {
             numbers: AtomicU64::new(1),
             missed: AtomicBool::new(false),
             subscriptions: Mutex::new(subscriptions),
+            subscriptions_charge: Mutex::default(),
             listening: Mutex::default(),
             transcripts: Mutex::default(),
             channel: Mutex::default(),
@@ -164,6 +171,35 @@ impl ActiveSession {
     /// Whether a log message passes the session's level. Without a level, every message does.
     pub fn wants_log(&self, logged: &Notification) -> bool {
         self.level().is_none_or(|level| level.passes(logged))
+    }
+
+    /// Adds a subscription, if its editor has room for it.
+    pub(crate) fn add_subscription(
+        &self,
+        upstream: &UpstreamName,
+        uri: &str,
+        budget: &Arc<Budget>,
+    ) -> Result<(), ExcessiveSubscription> {
+        self.subscriptions.lock().add(upstream, uri)?;
+        self.charge_subscriptions(budget)
+            .inspect_err(|_| self.remove_subscription(upstream, uri, budget))
+    }
+
+    pub(crate) fn remove_subscription(
+        &self,
+        upstream: &UpstreamName,
+        uri: &str,
+        budget: &Arc<Budget>,
+    ) {
+        self.subscriptions.lock().resources.remove(&(upstream.clone(), uri.to_owned()));
+        // What is charged for more subscriptions covers fewer.
+        let _ = self.charge_subscriptions(budget);
+    }
+
+    fn charge_subscriptions(&self, budget: &Arc<Budget>) -> Result<(), ExcessiveSubscription> {
+        let charged = subscription_limits::charge(budget, self.subscriptions.lock().uris())?;
+        *self.subscriptions_charge.lock() = Some(charged);
+        Ok(())
     }
 
     /// Registers a call so that the editor can cancel it.

@@ -187,6 +187,10 @@ async fn answer(
             }
             Err(refusal) => refusal,
         };
+        let response = match channel.has_room(response.outcome.payload().as_bytes().len()) {
+            true => response,
+            false => Response::error(response.id, -32603, "Read the messages, then send it again."),
+        };
         return channel.write(&Message::Response(response));
     }
     if subscriptions::is_subscription_request(&request.method) {

@@ -1,9 +1,10 @@
 //! The subscriptions of all sessions, on disk, because a session id does not contain them.
 //!
-//! The whole file is written after each change, one write at a time. While another gateway holds
-//! the [`WriteLease`], changes are sent to that gateway instead.
+//! The whole file is written after a change, one write at a time; changes during a write are written
+//! together. While another gateway holds the [`WriteLease`], changes are sent to that gateway instead. The
+//! file has a limited size: what does not fit are the subscriptions of the sessions that have the most.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,14 +35,27 @@ pub struct StoredSubscriptions {
 /// The subscriptions of all sessions.
 #[derive(Clone)]
 pub struct SubscriptionStore {
-    all: Arc<Mutex<BTreeMap<String, StoredSubscriptions>>>,
+    all: Arc<Mutex<AllSubscriptions>>,
+    /// The sessions that changed since the last write began.
+    changed: Arc<Mutex<BTreeSet<String>>>,
     file: PathBuf,
     lease: WriteLease,
     handover_items: mpsc::Sender<HandoverItem>,
     tasks: TaskTracker,
 }
 
+/// The subscriptions of all sessions, and how large they are.
+#[derive(Default)]
+struct AllSubscriptions {
+    sessions: BTreeMap<String, StoredSubscriptions>,
+    bytes: usize,
+}
+
 const MAX_SESSIONS: usize = 4096;
+/// How much is kept of all sessions together.
+const MAX_BYTES: usize = 8 << 20;
+/// What a session or a resource takes besides its text.
+const ENTRY_SIZE: usize = 64;
 
 impl SubscriptionStore {
     pub fn new(
@@ -50,14 +64,18 @@ impl SubscriptionStore {
         handover_items: mpsc::Sender<HandoverItem>,
         tasks: TaskTracker,
     ) -> Self {
-        Self { all: Arc::default(), file, lease, handover_items, tasks }
+        Self { all: Arc::default(), changed: Arc::default(), file, lease, handover_items, tasks }
     }
 
     /// Reads the file. An unreadable file is ignored: editors can subscribe again.
     pub fn load(&self) {
         let read = private::read_private(&self.file).ok().flatten();
-        if let Some(all) = read.and_then(|content| serde_json::from_slice(&content).ok()) {
-            *self.all.lock() = all;
+        let read = read.and_then(|content| serde_json::from_slice::<BTreeMap<_, _>>(&content).ok());
+        let Some(read) = read else { return };
+        let mut all = self.all.lock();
+        *all = AllSubscriptions::default();
+        for (session, subscriptions) in read {
+            all.set(session, subscriptions);
         }
     }
 
@@ -65,6 +83,7 @@ impl SubscriptionStore {
     pub fn get(&self, nonce: &Nonce) -> SessionSubscriptions {
         self.all
             .lock()
+            .sessions
             .get(&key(nonce))
             .cloned()
             .map(SessionSubscriptions::from)
@@ -73,20 +92,15 @@ impl SubscriptionStore {
 
     /// Sets the subscriptions of a session.
     pub fn set(&self, session: String, subscriptions: StoredSubscriptions) {
-        let mut all = self.all.lock();
-        let changed = match subscriptions.is_empty() {
-            true => all.remove(&session).is_some(),
-            false => {
-                all.insert(session.clone(), subscriptions.clone()) != Some(subscriptions.clone())
-            }
-        };
-        while all.len() > MAX_SESSIONS {
-            all.pop_first();
+        if !self.all.lock().set(session.clone(), subscriptions) {
+            return;
         }
-        drop(all);
-        if changed {
+        let mut changed = self.changed.lock();
+        let is_scheduled = !changed.is_empty();
+        changed.insert(session);
+        if !is_scheduled {
             let notes = self.clone();
-            self.tasks.spawn_blocking(move || notes.write(session, subscriptions));
+            self.tasks.spawn_blocking(move || notes.write());
         }
     }
 
@@ -100,19 +114,22 @@ impl SubscriptionStore {
         });
     }
 
-    fn write(&self, session: String, subscriptions: StoredSubscriptions) {
-        match self.lease.take_blocking() {
-            Some(writing) => self.write_all(&writing),
-            None => {
-                let _ = self
-                    .handover_items
-                    .blocking_send(HandoverItem::Subscriptions { session, subscriptions });
-            }
+    fn write(&self) {
+        let writing = self.lease.take_blocking();
+        let changed = std::mem::take(&mut *self.changed.lock());
+        if let Some(writing) = writing {
+            return self.write_all(&writing);
+        }
+        for session in changed {
+            let known = self.all.lock().sessions.get(&session).cloned();
+            let subscriptions = known.unwrap_or_default();
+            let item = HandoverItem::Subscriptions { session, subscriptions };
+            let _ = self.handover_items.blocking_send(item);
         }
     }
 
     fn write_all(&self, _: &WriteGuard) {
-        let content = serde_json::to_vec(&*self.all.lock()).expect("strings serialise");
+        let content = serde_json::to_vec(&self.all.lock().sessions).expect("strings serialise");
         if let Err(error) = private::write_private(&self.file, &content) {
             tracing::warn!(%error, "cannot store the subscriptions");
         }
@@ -129,9 +146,40 @@ pub(crate) fn nonce(key: &str) -> Option<Nonce> {
     BASE64.decode(key).ok()?.try_into().ok()
 }
 
+impl AllSubscriptions {
+    /// Sets the subscriptions of a session. Returns whether they changed.
+    fn set(&mut self, session: String, subscriptions: StoredSubscriptions) -> bool {
+        let before = self.remove(&session);
+        let changed = before.unwrap_or_default() != subscriptions;
+        if !subscriptions.is_empty() {
+            self.bytes += subscriptions.size();
+            self.sessions.insert(session, subscriptions);
+        }
+        while self.sessions.len() > MAX_SESSIONS || self.bytes > MAX_BYTES {
+            let largest = self.sessions.iter().max_by_key(|(_, one)| one.size());
+            let Some(largest) = largest.map(|(session, _)| session.clone()) else { break };
+            self.remove(&largest);
+        }
+        changed
+    }
+
+    fn remove(&mut self, session: &str) -> Option<StoredSubscriptions> {
+        let removed = self.sessions.remove(session)?;
+        self.bytes -= removed.size();
+        Some(removed)
+    }
+}
+
 impl StoredSubscriptions {
     fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.level.is_none()
+    }
+
+    /// About how many bytes they take.
+    fn size(&self) -> usize {
+        let resources = self.resources.iter();
+        let resources = resources.map(|(upstream, uri)| upstream.len() + uri.len() + ENTRY_SIZE);
+        ENTRY_SIZE + resources.sum::<usize>()
     }
 }
 
@@ -195,6 +243,40 @@ mod tests {
         second.load();
         assert_eq!(second.get(&SESSION), subscriptions("x://2").into());
         assert!(second.get(&[8; 16]).is_empty());
+    }
+
+    #[test]
+    fn the_sessions_with_the_most_subscriptions_are_forgotten_if_there_is_too_much() {
+        let mut all = AllSubscriptions::default();
+        all.set("small".into(), subscriptions("x://1"));
+        for number in 0..20 {
+            let large = subscriptions(&"x".repeat((1 << 20) + number));
+            assert!(all.set(format!("large {number}"), large));
+        }
+        assert!(all.bytes <= MAX_BYTES, "{}", all.bytes);
+        assert!(all.sessions.contains_key("small") && all.sessions.len() > 5);
+        for session in all.sessions.keys().cloned().collect::<Vec<_>>() {
+            all.set(session, StoredSubscriptions::default());
+        }
+        assert_eq!(all.bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn changes_during_a_write_are_written_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handover_items, _queued) = mpsc::channel(1);
+        let (file, lease) = (folder.path().join("sessions.json"), WriteLease::new(true));
+        let notes = SubscriptionStore::new(file, lease.clone(), handover_items, TaskTracker::new());
+        let writing = lease.take().await;
+        for number in 0..50 {
+            notes.set(key(&[number; 16]), subscriptions("x://1"));
+        }
+        assert_eq!(notes.tasks.len(), 1, "one write for all of them");
+        drop(writing);
+        settled(&notes).await;
+        assert!(notes.changed.lock().is_empty());
+        notes.load();
+        assert_eq!(notes.all.lock().sessions.len(), 50);
     }
 
     #[tokio::test]

@@ -12,8 +12,10 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::log_level::LoggingLevel;
 use evermoor_core::protocol::mcp::method;
 
-use super::ActiveSession;
+use super::subscription_limits::ExcessiveSubscription;
+use super::{ActiveSession, subscription_limits};
 use crate::routing::router::{ResourceError, Router, View};
+use crate::system::budget::Budget;
 use crate::upstream::subscriptions::Subscriptions;
 use crate::upstream::{CallReply, ConnectionScope, LinkState, UpstreamHandle};
 
@@ -27,6 +29,25 @@ pub struct SessionSubscriptions {
 impl SessionSubscriptions {
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.level.is_none()
+    }
+
+    /// The URIs of the resources.
+    pub(crate) fn uris(&self) -> impl Iterator<Item = &str> {
+        self.resources.iter().map(|(_, uri)| uri.as_str())
+    }
+
+    /// Adds a resource, unless that is too much.
+    pub(super) fn add(
+        &mut self,
+        upstream: &UpstreamName,
+        uri: &str,
+    ) -> Result<(), ExcessiveSubscription> {
+        let resource = (upstream.clone(), uri.to_owned());
+        if !self.resources.contains(&resource) {
+            subscription_limits::check(self.uris().chain([uri]))?;
+            self.resources.insert(resource);
+        }
+        Ok(())
     }
 
     /// Adds the subscriptions of a session that its editor may see, and subscribes at the
@@ -50,21 +71,21 @@ impl SessionSubscriptions {
                     }
                 }
                 Some(upstream) => {
-                    let upstream = upstream.used_by(&session.owner());
+                    let Ok(upstream) = upstream.used_by(&session.owner()) else { continue };
                     subscribe_resource(&upstream_subscriptions, &upstream, session.number, uri)
                         .await;
                 }
                 // The upstream may be configured again later.
-                None => drop(upstream_subscriptions.subscribe(
-                    &ConnectionScope::shared(name),
-                    session.number,
-                    uri,
-                )),
+                None => {
+                    let scope = ConnectionScope::shared(name);
+                    let _ = upstream_subscriptions.subscribe(&scope, session.number, uri);
+                }
             }
         }
         for upstream in router.upstreams(&view) {
-            if let Some(level) = self.level {
-                let upstream = upstream.used_by(&session.owner());
+            if let Some(level) = self.level
+                && let Ok(upstream) = upstream.used_by(&session.owner())
+            {
                 subscribe_logs(&upstream_subscriptions, &upstream, session.number, level).await;
             }
         }
@@ -83,6 +104,8 @@ pub(crate) struct SubscriptionRequest<'a> {
     pub(crate) view: &'a View,
     pub(crate) session: &'a ActiveSession,
     pub(crate) request: &'a Request,
+    /// The editor, which is charged for its subscriptions.
+    pub(crate) budget: &'a Arc<Budget>,
 }
 
 impl SubscriptionRequest<'_> {
@@ -95,49 +118,57 @@ impl SubscriptionRequest<'_> {
     }
 
     async fn subscribe(self) -> Response {
-        let Self { router, upstream_subscriptions, view, session, request } = self;
+        let Self { router, upstream_subscriptions, view, session, request, budget } = self;
         let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
         let Some(uri) = uri else { return invalid_params(request, "`uri` is missing.") };
         let upstream = match router.owner(view, &uri) {
-            Ok(upstream) => upstream.used_by(&session.owner()),
+            Ok(upstream) => match upstream.used_by(&session.owner()) {
+                Ok(upstream) => upstream,
+                Err(too_many) => {
+                    let why = format!("{} is not available: {too_many}.", upstream.config.title);
+                    return invalid_params(request, &why);
+                }
+            },
             Err(ResourceError::Hidden(why) | ResourceError::Unknown(why)) => {
                 return invalid_params(request, &why);
             }
         };
-        let (scope, wanted) = (upstream.scope(), request.method == method::SUBSCRIBE);
-        // The supervisor unsubscribes at the upstream when no session is left.
-        let decides = match wanted {
-            true => upstream_subscriptions.subscribe(scope, session.number, &uri),
-            false => {
-                upstream_subscriptions.unsubscribe(scope, session.number, &uri);
-                false
+        let scope = upstream.scope();
+        if request.method != method::SUBSCRIBE {
+            // The supervisor unsubscribes at the upstream when no session is left.
+            upstream_subscriptions.unsubscribe(scope, session.number, &uri);
+            session.remove_subscription(upstream.name(), &uri, budget);
+            return empty_result(request);
+        }
+        if let Err(excessive) = session.add_subscription(upstream.name(), &uri, budget) {
+            return invalid_params(request, &excessive.to_string());
+        }
+        let first = match upstream_subscriptions.subscribe(scope, session.number, &uri) {
+            Ok(first) => first,
+            Err(too_many) => {
+                session.remove_subscription(upstream.name(), &uri, budget);
+                return invalid_params(request, &too_many.to_string());
             }
         };
         // A stateless upstream has its own listen stream; one that is down is told when it
         // reconnects.
         let ready = is_ready(&upstream);
-        if ready && wanted && upstream.is_stateless() {
+        if ready && upstream.is_stateless() {
             upstream_subscriptions.until_acknowledged(scope, &uri).await;
         }
-        let answer = match decides && !upstream.is_stateless() && ready {
+        let answer = match first && !upstream.is_stateless() && ready {
             true => call_upstream(&upstream, request).await,
             false => empty_result(request),
         };
-        if matches!(answer.outcome, Outcome::Error(_)) && wanted {
+        if matches!(answer.outcome, Outcome::Error(_)) {
             upstream_subscriptions.unsubscribe(scope, session.number, &uri);
-            return answer;
+            session.remove_subscription(upstream.name(), &uri, budget);
         }
-        let mut subscriptions = session.subscriptions.lock();
-        let resource = (upstream.name().clone(), uri);
-        match wanted {
-            true => subscriptions.resources.insert(resource),
-            false => subscriptions.resources.remove(&resource),
-        };
         answer
     }
 
     async fn set_level(self) -> Response {
-        let Self { router, upstream_subscriptions, view, session, request } = self;
+        let Self { router, upstream_subscriptions, view, session, request, .. } = self;
         let named = request.params.as_ref().and_then(|params| params.text_member("level"));
         let Some(level) = named.as_deref().and_then(LoggingLevel::parse) else {
             return invalid_params(
@@ -152,7 +183,7 @@ impl SubscriptionRequest<'_> {
                 continue;
             }
             offered = true;
-            let upstream = upstream.used_by(&session.owner());
+            let Ok(upstream) = upstream.used_by(&session.owner()) else { continue };
             subscribe_logs(upstream_subscriptions, &upstream, session.number, level).await;
         }
         if !offered {
@@ -172,7 +203,9 @@ pub(crate) async fn subscribe_resource(
     session: u64,
     uri: &str,
 ) {
-    let first = upstream_subscriptions.subscribe(upstream.scope(), session, uri);
+    let Ok(first) = upstream_subscriptions.subscribe(upstream.scope(), session, uri) else {
+        return;
+    };
     if !is_ready(upstream) {
         return;
     }

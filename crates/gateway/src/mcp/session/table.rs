@@ -203,10 +203,13 @@ impl Sessions {
             return Arc::clone(session);
         }
         if table.len() >= MAX_IDLE {
-            table.retain(|_, session| {
-                let wanted = Arc::strong_count(session) > 1 || !session.is_idle();
-                wanted || !session.subscriptions.lock().is_empty()
-            });
+            table.retain(|_, session| is_used(session) || !session.subscriptions.lock().is_empty());
+        }
+        // Then those with subscriptions, which are stored, and subscribed again when the editor returns.
+        if table.len() >= MAX_IDLE {
+            let idle = table.extract_if(|_, session| !is_used(session));
+            let numbers = idle.map(|(_, session)| session.number).collect();
+            self.upstream_subscriptions.forget_all(&numbers);
         }
         let session =
             Arc::new(ActiveSession::new(self.number(), claims, subscriptions.clone(), instance_id));
@@ -229,4 +232,9 @@ impl Sessions {
             ));
         }
     }
+}
+
+/// Whether a session must stay in the table.
+fn is_used(session: &Arc<ActiveSession>) -> bool {
+    Arc::strong_count(session) > 1 || !session.is_idle()
 }

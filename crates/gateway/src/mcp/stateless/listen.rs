@@ -24,9 +24,10 @@ use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::http_message::json;
 use crate::mcp::notifications::{NotificationFilter, NotificationReader, updated_resource};
-use crate::mcp::session::subscriptions;
+use crate::mcp::session::{subscription_limits, subscriptions};
 use crate::monitoring::clients::ClientStream;
 use crate::routing::router::{ResourceError, View};
+use crate::system::budget::Charge;
 use crate::upstream::notification_log::LoggedNotification;
 use crate::upstream::subscriptions::Subscriptions;
 use crate::upstream::{ScopeOwner, UpstreamHandle};
@@ -55,16 +56,30 @@ pub(crate) async fn listen(
     };
     let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
     let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
-    let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
-    let mut resources: BTreeSet<String> =
-        resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
+    let resources = wanted
+        .member("resourceSubscriptions")
+        .and_then(|all| all.first_elements(subscription_limits::MAX_RESOURCES + 1))
+        .unwrap_or_default();
+    let uris: Vec<String> = resources.iter().filter_map(|uri| uri.read().ok()).collect();
+    let checked = subscription_limits::check(uris.iter().map(String::as_str));
+    let mut resources: BTreeSet<String> = uris.into_iter().collect();
+    let budget = endpoint.budgets.editor(&editor.name);
+    let charged = checked
+        .and_then(|()| subscription_limits::charge(&budget, resources.iter().map(String::as_str)));
+    let charge = match charged {
+        Ok(charge) => charge,
+        Err(excessive) => {
+            let why = excessive.to_string();
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, &why));
+        }
+    };
     let session = endpoint.sessions.number();
     let owner = ScopeOwner::Editor(editor.name.clone());
     let mut subscribing = Vec::new();
     resources.retain(|uri| match endpoint.router.owner(&view, uri) {
         Ok(upstream) if lacks_subscribe(&upstream) => false,
         Ok(upstream) => {
-            let upstream = upstream.used_by(&owner);
+            let Ok(upstream) = upstream.used_by(&owner) else { return false };
             let (upstream_subscriptions, uri) =
                 (endpoint.upstream_subscriptions.clone(), uri.clone());
             subscribing.push(endpoint.tasks.spawn(async move {
@@ -113,6 +128,7 @@ pub(crate) async fn listen(
         server_info,
         _guard: guard,
         _listening: listening,
+        _charge: charge,
     };
     event_stream::response(events)
 }
@@ -171,6 +187,8 @@ struct SubscriptionEvents {
     server_info: Raw,
     _guard: SubscriptionGuard,
     _listening: ClientStream,
+    /// What its editor is charged for the subscriptions.
+    _charge: Charge,
 }
 
 impl SubscriptionEvents {

@@ -45,6 +45,7 @@ use super::event_stream::Events;
 use super::exchange::unfinished;
 use super::exchange::{Exchange, ExchangeEvent, Requester};
 use super::http_message::{json, json_with, refuse, value};
+use super::request_body::no_room;
 use super::session::handler::KEEPALIVE_INTERVAL;
 use super::session::subscriptions;
 use crate::editors::Editor;
@@ -88,7 +89,11 @@ pub(super) async fn answer(
     match request.method.as_str() {
         method::DISCOVER => {
             let result = endpoint.router.server_description(&view).await.discovery();
-            json(&Response::result(request.id, result))
+            let response = Response::result(request.id, result);
+            match endpoint.budgets.editor(&editor.name).keep_response(None, response) {
+                Ok(response) => json(&response),
+                Err(full) => no_room(&full),
+            }
         }
         method::LISTEN => {
             let listening = endpoint.clients.listens(who);
@@ -157,8 +162,9 @@ async fn answer_request(
                 client: who.client().map(str::to_owned),
                 since: Instant::now(),
             };
-            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
-                let upstream = upstream.used_by(&requester.owner);
+            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination)
+                && let Ok(upstream) = upstream.used_by(&requester.owner)
+            {
                 subscriptions::ensure_log_level(&endpoint.upstream_subscriptions, &upstream, level)
                     .await;
             }
@@ -223,10 +229,8 @@ impl ResponseMessages {
             match self.exchange.as_mut()?.next().await? {
                 ExchangeEvent::Answer(answer) => {
                     let exchange = self.exchange.take()?;
-                    let newer_already =
-                        answer.origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless);
-                    let question = exchange.unsupported_request();
-                    if let Some(last) = self.finish(question, answer.response, newer_already) {
+                    let (origin, question) = (answer.origin, exchange.unsupported_request());
+                    if let Some(last) = self.finish(question, answer.response, origin) {
                         return Some(last);
                     }
                 }
@@ -250,7 +254,8 @@ impl ResponseMessages {
                     {
                         Ok(state) => {
                             let response = Response::result(self.request.id.clone(), state);
-                            if let Some(last) = self.finish(None, response, false) {
+                            let origin = AnswerOrigin::Gateway;
+                            if let Some(last) = self.finish(None, response, origin) {
                                 return Some(last);
                             }
                         }
@@ -281,20 +286,20 @@ impl ResponseMessages {
         &mut self,
         question: Option<&Request>,
         response: Response,
-        newer_already: bool,
+        origin: AnswerOrigin,
     ) -> Option<Message> {
         let response = Response { id: Some(self.request.id.clone()), ..response };
         let server = self.endpoint.router.server_info(&self.view);
         let bytes = response.outcome.payload().as_bytes().len();
         if !message_parser::is_large(bytes) {
             let called = &self.request.method;
-            let draft = ResponseDraft::of(called, question, response, newer_already, &server);
+            let draft = ResponseDraft::of(called, question, response, origin, &server);
             return Some(Message::Response(self.settle(draft)));
         }
         let (called, question) = (self.request.method.clone(), question.cloned());
         let draft = move || {
             let question = question.as_ref();
-            Box::new(ResponseDraft::of(&called, question, response, newer_already, &server))
+            Box::new(ResponseDraft::of(&called, question, response, origin, &server))
         };
         self.last = Some(message_parser::process(bytes, draft).boxed());
         None
@@ -308,7 +313,21 @@ impl ResponseMessages {
         {
             return Response::result(self.request.id.clone(), needed);
         }
-        self.budget().keep_response(&draft.before, draft.response)
+        match draft.origin {
+            AnswerOrigin::Gateway => self
+                .budget()
+                .keep_response(Some(&draft.before), draft.response)
+                .unwrap_or_else(|no_room| self.discarded(&no_room.to_string())),
+            AnswerOrigin::Upstream(_) | AnswerOrigin::Undelivered(_) => {
+                self.budget().replace_response(&draft.before, draft.response)
+            }
+        }
+    }
+
+    /// The response in place of one that there is no room for.
+    fn discarded(&self, why: &str) -> Response {
+        let discarded = unfinished::discarded(&CallRef::of(&self.request), why);
+        to_stateless(&self.request.method, discarded.response, None)
     }
 }
 
@@ -320,6 +339,7 @@ struct ResponseDraft {
     before: Raw,
     /// The links that the user must open first.
     links: Option<Vec<Request>>,
+    origin: AnswerOrigin,
 }
 
 impl ResponseDraft {
@@ -328,7 +348,7 @@ impl ResponseDraft {
         called: &str,
         question: Option<&Request>,
         response: Response,
-        newer_already: bool,
+        origin: AnswerOrigin,
         server: &Raw,
     ) -> Self {
         let response = match question {
@@ -336,14 +356,14 @@ impl ResponseDraft {
             None => response,
         };
         let before = response.outcome.payload().clone();
-        if newer_already {
-            return Self { response, before, links: None };
+        if origin == AnswerOrigin::Upstream(ProtocolVersion::Stateless) {
+            return Self { response, before, links: None, origin };
         }
         let links = match &response.outcome {
             Outcome::Error(error) => required_links(error),
             Outcome::Result(_) => None,
         };
-        Self { response: to_stateless(called, response, Some(server)), before, links }
+        Self { response: to_stateless(called, response, Some(server)), before, links, origin }
     }
 }
 
@@ -358,7 +378,8 @@ impl Events for ResponseEvents {
             Some(first) => first,
             None => self.messages.next_message().await?,
         };
+        let budget = self.messages.budget();
         let event = sse::write(None, None, &message.to_bytes());
-        Some(self.messages.budget().keep_copy(event))
+        Some(budget.keep_copy(event))
     }
 }

@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use evermoor_core::protocol::envelope::Response;
-use evermoor_core::protocol::json::Raw;
-
 use super::{Budget, NoRoom, ROOM_LIMIT, SharedCharge};
 
 /// The answer to one call of an editor.
@@ -22,9 +19,9 @@ impl AnswerCharge {
         Self { editor, arrived: Arc::default() }
     }
 
-    /// A response made from `before`. Copied bytes are charged to the editor.
-    pub(crate) fn keep_response(&self, before: &Raw, response: Response) -> Response {
-        self.editor.keep_response(before, response)
+    /// The editor that made the call.
+    pub(crate) fn editor(&self) -> &Arc<Budget> {
+        &self.editor
     }
 
     /// The answer has arrived, and its upstream is charged for it.

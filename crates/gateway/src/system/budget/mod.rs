@@ -250,14 +250,28 @@ impl Budget {
         self.charge_anyway(copy.len()).keep(copy).0
     }
 
-    /// A response that was made of `before`. What of it is a copy is charged.
-    pub(crate) fn keep_response(self: &Arc<Self>, before: &Raw, response: Response) -> Response {
-        let payload = response.outcome.payload();
-        if payload.as_bytes().len() <= SMALL || payload.is_part_of(before) {
-            return response;
+    /// A response that replaces `before`, which was charged. What of it is a copy is charged.
+    pub(crate) fn replace_response(self: &Arc<Self>, before: &Raw, response: Response) -> Response {
+        match response.outcome.payload().is_part_of(before) {
+            true => response,
+            false => with_payload(response, |copy| self.keep_copy(copy)),
         }
-        let keep = |payload: Raw| payload.kept_by(|copy| self.keep_copy(copy));
-        Response { outcome: response.outcome.map(keep), ..response }
+    }
+
+    /// A response made from `before`, which others use as well and nobody is charged for. What of it is a
+    /// copy is charged, if there is room.
+    pub(crate) fn keep_response(
+        self: &Arc<Self>,
+        before: Option<&Raw>,
+        response: Response,
+    ) -> Result<Response, NoRoom> {
+        let payload = response.outcome.payload();
+        let size = payload.as_bytes().len();
+        if size <= SMALL || before.is_some_and(|before| payload.is_part_of(before)) {
+            return Ok(response);
+        }
+        let charge = self.try_charge(size).inspect_err(|no_room| self.log(no_room))?;
+        Ok(with_payload(response, |copy| charge.keep(copy).0))
     }
 
     /// Whether so many bytes could be charged now.
@@ -377,6 +391,12 @@ impl Drop for WaitsForEditor {
     fn drop(&mut self) {
         *self.budget.waiting.lock() -= self.bytes;
     }
+}
+
+/// The response with its payload in the buffer that `keep` makes of it.
+fn with_payload(response: Response, keep: impl FnOnce(Bytes) -> Bytes) -> Response {
+    let outcome = response.outcome.map(|payload| payload.kept_by(keep));
+    Response { outcome, ..response }
 }
 
 /// How much of these bytes counts against the budget of all.

@@ -3,6 +3,7 @@
 use super::*;
 
 use bytes::Bytes;
+use evermoor_core::protocol::envelope::Id;
 use futures_util::FutureExt as _;
 
 const MB: usize = 1_000_000;
@@ -171,6 +172,22 @@ async fn what_nobody_uses_makes_room_the_oldest_first() {
     let (used, old, new) = (spare(true), spare(false), spare(false));
     let _more = editor.try_charge(20 * MB).unwrap();
     assert!(used.kept.lock().is_some() && old.kept.lock().is_none() && new.kept.lock().is_some());
+}
+
+#[test]
+fn a_copy_of_what_nobody_is_charged_for_needs_room() {
+    let editor = limited(256, 64).editor("cursor");
+    let shared = Raw::of(&"x".repeat(20 * MB));
+    let response = |payload: &Raw| Response::result(Id::number(1), payload.clone());
+    let same = editor.keep_response(Some(&shared), response(&shared)).unwrap();
+    assert_eq!(editor.used(), 0, "it is no copy");
+    let copies: Vec<_> =
+        (0..4).map(|_| editor.keep_response(Some(&shared), response(&shared.copied()))).collect();
+    assert_eq!(copies.iter().filter(|copy| copy.is_ok()).count(), 3);
+    assert!(matches!(copies[3], Err(NoRoom::Editor { .. })));
+    assert!(editor.used() > 60 * MB);
+    drop((same, copies));
+    assert_eq!(editor.used(), 0);
 }
 
 #[test]

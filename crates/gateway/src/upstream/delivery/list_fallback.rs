@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use evermoor_core::catalog::{ListKind, list_result};
+use evermoor_core::catalog::ListKind;
 use evermoor_core::failure::outcome::Answer;
 use evermoor_core::protocol::envelope::{Request, Response};
 use evermoor_core::protocol::params::Params;
@@ -45,7 +45,7 @@ pub(crate) async fn answer(
     if let LinkState::Ready(ready) = link {
         ready.request_refresh();
     }
-    let result = list_result(list, known.catalog.list(list));
+    let result = known.list_result(list);
     CallReply::Whole(Answer::from_gateway(Response::result(request.id.clone(), result)))
 }
 

@@ -4,7 +4,8 @@
 //! The shared connection stays: it shows whether the upstream is up and what it offers. In addition,
 //! each session (or each editor without sessions) gets its own supervisor, connection and
 //! subscriptions with its first call. These supervisors follow the same desired state. A connection
-//! that is not used for a while and has no subscriptions is closed; the next call opens a new one.
+//! that is not used for a while and has no subscriptions is closed; the next call opens a new one. Each can
+//! be a process, so their number is limited.
 //! [`scope`] says whether a connection is shared or belongs to one client.
 
 pub(crate) mod scope;
@@ -36,19 +37,29 @@ struct PerClientConnection {
 /// A connection that is not used for this long is closed.
 const IDLE_LIMIT: Duration = Duration::from_secs(30 * 60);
 const IDLE_CHECK: Duration = Duration::from_secs(60);
+/// How many clients can have a connection of their own to one upstream.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Too many clients have a connection of their own to an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{MAX_CONNECTIONS} other clients already have a connection of their own to it")]
+pub(crate) struct TooManyClients;
 
 impl PerClientConnections {
     pub(super) fn new(context: UpstreamContext, stop: CancellationToken) -> Self {
         Self { context, stop, by_owner: Mutex::default() }
     }
 
-    /// The handle of `owner`, started if there is none.
+    /// The handle of `owner`, started if there is none and there are not too many.
     pub(super) fn handle(
         self: &Arc<Self>,
         shared: &UpstreamHandle,
         owner: &ScopeOwner,
-    ) -> UpstreamHandle {
+    ) -> Result<UpstreamHandle, TooManyClients> {
         let mut by_owner = self.by_owner.lock();
+        if by_owner.len() >= MAX_CONNECTIONS && !by_owner.contains_key(owner) {
+            return Err(TooManyClients);
+        }
         if by_owner.is_empty() {
             let closing = Arc::clone(self).close_idle();
             self.context.tasks.spawn(self.stop.clone().run_until_cancelled_owned(closing));
@@ -61,7 +72,7 @@ impl PerClientConnections {
         });
         connection.used = Instant::now();
         connection.handle.config = Arc::clone(&shared.config);
-        connection.handle.clone()
+        Ok(connection.handle.clone())
     }
 
     pub(super) fn release(&self, owner: &ScopeOwner) {
@@ -122,5 +133,25 @@ impl PerClientConnection {
             .borrow()
             .resources
             .is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::config::Config;
+
+    #[tokio::test]
+    async fn a_limited_number_of_clients_have_a_connection_of_their_own() {
+        let entry = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\nsharing = \"per-client\"\n";
+        let upstream = UpstreamHandle::remembered(&Config::parse(entry).unwrap()).remove(0);
+        let owner = |number: usize| ScopeOwner::Session(number as u64);
+        for number in 0..MAX_CONNECTIONS {
+            assert!(upstream.used_by(&owner(number)).is_ok());
+        }
+        assert_eq!(upstream.used_by(&owner(MAX_CONNECTIONS)).err(), Some(TooManyClients));
+        assert!(upstream.used_by(&owner(0)).is_ok(), "it has one already");
+        upstream.release(&owner(0));
+        assert!(upstream.used_by(&owner(MAX_CONNECTIONS)).is_ok());
     }
 }

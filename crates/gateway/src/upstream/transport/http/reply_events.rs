@@ -26,7 +26,7 @@ const DEFAULT_RETRY: Duration = Duration::from_millis(500);
 pub(super) struct ReplyEvent {
     pub(super) data: Bytes,
     pub(super) charge: Option<SharedCharge>,
-    id: Option<String>,
+    id: Option<Arc<str>>,
 }
 
 pub(super) struct ReplyEvents {
@@ -34,7 +34,7 @@ pub(super) struct ReplyEvents {
     parser: sse::SseParser,
     ready: VecDeque<ReplyEvent>,
     intake: Intake,
-    last_id: Option<String>,
+    last_id: Option<Arc<str>>,
     target: Option<Arc<HttpTarget>>,
     resumes: u32,
 }

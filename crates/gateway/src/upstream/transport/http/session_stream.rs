@@ -104,7 +104,7 @@ async fn read(
     mut answer: HttpAnswer,
     target: &Arc<HttpTarget>,
     incoming: &mpsc::Sender<ConnectionEvent>,
-    last_event: &mut Option<String>,
+    last_event: &mut Option<Arc<str>>,
     tasks: &TaskTracker,
 ) -> Duration {
     let mut parser = sse::SseParser::new(LARGEST_REPLY);
