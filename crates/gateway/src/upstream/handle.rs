@@ -231,6 +231,14 @@ impl UpstreamHandle {
         }
     }
 
+    /// Whether the current connection repeats the parameters of tools in headers.
+    pub(crate) fn repeats_parameters(&self) -> bool {
+        match &self.state.borrow().link {
+            LinkState::Ready(ready) => ready.connection.repeats_parameters(),
+            LinkState::Connecting | LinkState::Down { .. } | LinkState::Paused { .. } => false,
+        }
+    }
+
     /// How many calls wait for its answer, including those that are held.
     pub fn calls_under_way(&self) -> usize {
         let in_flight = match &self.state.borrow().link {
