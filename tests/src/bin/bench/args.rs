@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 pub(crate) const USAGE: &str = "\
 Usage: bench [--quick] [--peers <folder>]
-       bench eras | load
+       bench eras | load | sign-in
 
   no arguments      measures everything and writes docs/performance.md
   --quick           fewer repetitions; prints the tables and writes nothing
   --peers <folder>  also measures the other proxies that are installed there
   eras              only measures calls between MCP versions
   load              only measures many sessions and calls at once
+  sign-in           only measures what a sign-in to the server costs a call
   --help            prints this text";
 
 /// What is to be measured.
@@ -19,6 +20,7 @@ pub(crate) enum Task {
     Help,
     Eras,
     Load,
+    SignIn,
     Routes { quick: bool, peers: Option<PathBuf> },
 }
 
@@ -30,11 +32,12 @@ impl Task {
         while let Some(arg) = rest.next() {
             match arg {
                 "--help" | "-h" => return Ok(Self::Help),
-                "eras" | "load" if args.len() > 1 => {
+                "eras" | "load" | "sign-in" if args.len() > 1 => {
                     return Err(format!("\"{arg}\" is used alone."));
                 }
                 "eras" => return Ok(Self::Eras),
                 "load" => return Ok(Self::Load),
+                "sign-in" => return Ok(Self::SignIn),
                 "--quick" => quick = true,
                 "--peers" => {
                     let folder = rest.next().filter(|folder| !folder.starts_with('-'));
@@ -61,6 +64,7 @@ mod tests {
         let peers = Some(PathBuf::from("/p"));
         assert_eq!(read(&["--quick", "--peers", "/p"]), Ok(Task::Routes { quick: true, peers }));
         assert_eq!((read(&["eras"]), read(&["load"])), (Ok(Task::Eras), Ok(Task::Load)));
+        assert_eq!(read(&["sign-in"]), Ok(Task::SignIn));
         assert_eq!((read(&["--quick", "--help"]), read(&["-h"])), (Ok(Task::Help), Ok(Task::Help)));
     }
 

@@ -6,13 +6,13 @@
 //! | none | everything, and writes `docs/performance.md` |
 //! | `--quick` | fewer repetitions, prints the table, writes nothing |
 //! | `--peers <folder>` | also measures other proxies, installed there by `scripts/bench.mjs` |
-//! | `eras`, `load` | only calls between MCP versions, or only many sessions and calls at once |
+//! | `eras`, `load`, `sign-in` | only calls between MCP versions, only many sessions and calls at once, or only what a sign-in costs |
 //!
 //! - [`args`]: what it is told to do
 //! - [`routes`]: the ways to the server; [`program`], [`http`], [`stdio`]: what they are made of
 //! - [`cycle`]: one repetition; [`scaling`]: cost against size and number
 //! - [`figures`]: what is measured, and the goals; [`report`], [`plot`]: the page
-//! - [`eras`], [`load`]: the other parts
+//! - [`eras`], [`load`], [`sign_in`]: the other parts
 
 mod args;
 mod cycle;
@@ -25,6 +25,7 @@ mod program;
 mod report;
 mod routes;
 mod scaling;
+mod sign_in;
 mod stdio;
 
 use std::path::Path;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     match task {
         Task::Help => say(USAGE),
         Task::Eras => runtime.block_on(eras::measure()),
+        Task::SignIn => sign_in::measure(),
         Task::Load => runtime.block_on(load::measure()),
         Task::Routes { quick, peers } => measure_routes(quick, peers.as_deref()),
     }
