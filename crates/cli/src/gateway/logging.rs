@@ -55,7 +55,7 @@ fn is_coloured() -> bool {
 const CONFIDENTIAL: [&str; 2] = ["rmcp", "oauth2"];
 
 /// What is logged: what the user asks for, without the details of [`CONFIDENTIAL`] libraries.
-fn filter<S>(usual: &str) -> impl Filter<S> {
+fn filter<S>(usual: &str) -> impl Filter<S> + use<S> {
     let asked = EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     // Without the hint, every line of every library would be looked at.
     asked.and(filter_fn(may_be_shown).with_max_level_hint(LevelFilter::TRACE))

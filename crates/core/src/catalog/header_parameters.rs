@@ -122,9 +122,11 @@ mod tests {
 
     #[test]
     fn a_page_loses_only_the_tools_that_must_not_be_used() {
-        let tool = |name: &str, header: &str| json!({ "name": name, "inputSchema": {
+        let tool = |name: &str, header: &str| {
+            json!({ "name": name, "inputSchema": {
             "properties": { "a": { "type": "string", "x-mcp-header": header } },
-        } });
+        } })
+        };
         let page = |tools: Value| Raw::of(&json!({ "nextCursor": "2", "tools": tools }));
         let good = page(json!([tool("good", "Region"), { "name": "plain" }]));
         assert_eq!(usable(&good), good);

@@ -239,10 +239,7 @@ impl ListFilter {
             ListKind::Tools if self.upstream.repeats_parameters() => {
                 header_parameters::usable(&seen)
             }
-            ListKind::Tools
-            | ListKind::Prompts
-            | ListKind::Resources
-            | ListKind::Templates => seen,
+            ListKind::Tools | ListKind::Prompts | ListKind::Resources | ListKind::Templates => seen,
         };
         Response { outcome: Outcome::Result(seen), ..response }
     }
