@@ -32,7 +32,7 @@ auth = "oauth"
   browser = await openBrowser();
   page = browser.page;
   await page.goto(gateway.link());
-  await page.getByRole("heading", { level: 1, name: "Linear needs you to sign in" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Linear wants you to sign in" }).waitFor();
 });
 
 after(async () => {

@@ -39,8 +39,7 @@ async function startGateway() {
   /** Signs in, and waits until the gateway has connected with the new token: an editor that asks earlier finds no tools. */
   const signInAndConnect = async () => {
     const before = await link();
-    await signIn(runtime);
-    if ((await ask("upstreams/suite/sign-in")).state !== "done") return;
+    if (!(await signIn(runtime))) return;
     const isNew = (now) => (now.state === "connected" ? now.since !== before.since : now.failure && now.failure.what !== before.failure?.what);
     while (!isNew(await link())) await pause(20);
   };
@@ -65,7 +64,7 @@ function oauth() {
   return `${lines.join("\n")}\n`;
 }
 
-/** Plays the person: opens the page, and follows where it leads. */
+/** Plays the person: opens the page, and follows where it leads. Says whether the last page, which is the gateway's, is of a success. */
 async function signIn({ origin, controlToken: token }) {
   const headers = { authorization: `Bearer ${token}` };
   const begun = await fetch(`${origin}/api/upstreams/suite/sign-in`, { method: "POST", headers });
@@ -73,6 +72,7 @@ async function signIn({ origin, controlToken: token }) {
   if (!answer.url) throw new Error(answer.error.what);
   let page = await open(answer.url);
   while (page.headers.location) page = await open(new URL(page.headers.location, page.url).href);
+  return page.status === 200;
 }
 
 /** Opens a page as a browser does, which names no mode of `fetch`. */
@@ -80,7 +80,7 @@ const open = (url) =>
   new Promise((done, failed) => {
     get(url, (response) => {
       response.resume();
-      done({ url, headers: response.headers });
+      done({ url, status: response.statusCode, headers: response.headers });
     }).on("error", failed);
   });
 

@@ -13,6 +13,8 @@ pub(crate) enum Action {
     Restart(String),
     /// Restarts every upstream that is down.
     RestartAll,
+    /// Signs in to this upstream in the browser.
+    SignIn(String),
     /// Reconnects to this upstream without restarting its application.
     Reconnect(String),
     TurnOn(String),
@@ -45,6 +47,7 @@ impl Action {
             Self::Quit => "quit".into(),
             Self::Restart(name) => format!("restart {name}"),
             Self::RestartAll => "restart".into(),
+            Self::SignIn(name) => format!("sign-in {name}"),
             Self::Reconnect(name) => format!("reconnect {name}"),
             Self::TurnOn(name) => format!("turn-on {name}"),
             Self::TurnOff(name) => format!("turn-off {name}"),
@@ -83,6 +86,7 @@ impl Action {
             "copy" => Some(Self::Copy(to)),
             "show" => Page::parse(&to).map(Self::Show),
             "restart" => Some(Self::Restart(to)),
+            "sign-in" => Some(Self::SignIn(to)),
             "reconnect" => Some(Self::Reconnect(to)),
             "turn-on" => Some(Self::TurnOn(to)),
             "turn-off" => Some(Self::TurnOff(to)),
@@ -109,6 +113,7 @@ mod tests {
             Action::Quit,
             Action::Restart(name()),
             Action::RestartAll,
+            Action::SignIn(name()),
             Action::Reconnect(name()),
             Action::TurnOn(name()),
             Action::TurnOff(name()),

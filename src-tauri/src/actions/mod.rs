@@ -2,7 +2,7 @@
 //!
 //! [`action`] lists the actions; [`perform`] starts them. An action runs in the background, and its
 //! effect shows in the gateway's state. The longer ones have files of their own: `restart`
-//! (a server), `move_port`, `relocate` and `quit`. This folder uses `gateway`, `window`, `alerts`,
+//! and `sign_in` (a server), `move_port`, `relocate` and `quit`. This folder uses `gateway`, `window`, `alerts`,
 //! `launch_at_login` and `updates`; only `tray` and `alerts` call it.
 
 pub(crate) mod action;
@@ -10,6 +10,7 @@ pub(crate) mod move_port;
 pub(crate) mod quit;
 pub(crate) mod relocate;
 pub(crate) mod restart;
+pub(crate) mod sign_in;
 
 use evermoor_client::ControlClient;
 use evermoor_core::failure::Failure;
@@ -38,6 +39,7 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::Quit => quit::quit(app),
         Action::Restart(name) => restart::restart(app, name),
         Action::RestartAll => restart::restart_all(app),
+        Action::SignIn(name) => sign_in::sign_in(app, name),
         Action::Reconnect(name) => {
             ask(app, &format!("/api/upstreams/{name}/reconnect"), None);
             alerts::record_action(app, TrayAction::Restart(name));

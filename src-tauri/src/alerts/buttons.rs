@@ -6,7 +6,7 @@ use jiff::Zoned;
 use tauri::AppHandle;
 
 use super::notifier::ClickTarget;
-use crate::actions::restart;
+use crate::actions::{restart, sign_in};
 use crate::window;
 use crate::window::page::Page;
 
@@ -23,8 +23,10 @@ pub(super) fn perform(app: &AppHandle, alert: &Alert, target: ClickTarget) {
                 super::record_action(app, TrayAction::Ignore { upstream, until })
             });
         }
-        ClickTarget::Button(AlertButton::Details | AlertButton::OpenLog | AlertButton::SignIn)
-        | ClickTarget::Notice => {
+        ClickTarget::Button(AlertButton::SignIn) => {
+            about.for_each(|upstream| sign_in::sign_in(app, upstream));
+        }
+        ClickTarget::Button(AlertButton::Details | AlertButton::OpenLog) | ClickTarget::Notice => {
             window::open_at(app, &page(&alert.target));
         }
     }
@@ -57,7 +59,7 @@ mod tests {
     fn the_buttons_that_open_the_window_are_those_that_bring_the_application_to_the_front() {
         let opening = AlertButton::ALL.into_iter().filter(|button| button.opens_window());
         let opening: Vec<_> = opening.collect();
-        assert_eq!(opening, [AlertButton::Details, AlertButton::OpenLog, AlertButton::SignIn]);
+        assert_eq!(opening, [AlertButton::Details, AlertButton::OpenLog]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The row of one upstream, its submenu, and the button that restarts it.
+//! The row of one upstream, its submenu, and the button that gets it back: a sign-in or a restart.
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
@@ -23,13 +23,13 @@ pub(super) fn row(upstream: &UpstreamStatus, state: &TrayState) -> Item {
     submenu(&text, items)
 }
 
-/// The button that restarts an upstream that is down. An app that is not installed has none.
+/// The button that gets back an upstream that is down. An app that is not installed has none.
 pub(super) fn recovery_button(upstream: &UpstreamStatus, state: &TrayState) -> Option<Item> {
     let not_installed = matches!(
         &upstream.link,
         UpstreamState::Down { failure, .. } if failure.code == Code::NotInstalled
     );
-    (!not_installed).then(|| restart(upstream, state))
+    (!not_installed).then(|| get_back(upstream, state))
 }
 
 /// Whether to offer Start instead of Restart: the user quit the app, or it never ran.
@@ -56,7 +56,7 @@ fn actions(upstream: &UpstreamStatus, state: &TrayState) -> Vec<Item> {
     if upstream.is_paused() {
         return vec![button(&format!("Resume {title}"), Action::Resume(Some(name.clone()))), off];
     }
-    let mut items = vec![restart(upstream, state)];
+    let mut items = vec![get_back(upstream, state)];
     // Without an application, restarting is the same as reconnecting.
     if upstream.app.is_some() {
         items.push(button("Reconnect only", Action::Reconnect(name.clone())));
@@ -64,6 +64,17 @@ fn actions(upstream: &UpstreamStatus, state: &TrayState) -> Vec<Item> {
     items.push(button(&format!("Pause {title}"), Action::Pause(Some(name.clone()))));
     items.push(off);
     items
+}
+
+/// Signs in if that is what is missing, because a restart would change nothing; otherwise restarts.
+fn get_back(upstream: &UpstreamStatus, state: &TrayState) -> Item {
+    match upstream.needs_sign_in() {
+        true => {
+            let action = Action::SignIn(upstream.name.clone());
+            button(&format!("Sign in to {}…", upstream.title), action)
+        }
+        false => restart(upstream, state),
+    }
 }
 
 fn restart(upstream: &UpstreamStatus, state: &TrayState) -> Item {

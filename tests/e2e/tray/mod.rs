@@ -2,6 +2,7 @@
 //!
 //! - [`menu`], [`window`], [`window_permissions`]: what it shows
 //! - [`alerts`]: the notifications people get
+//! - [`sign_in`]: how it opens the browser
 //! - [`gateway`], [`port`]: the gateway it starts
 //! - [`editors`], [`login`], [`updates`], [`log`]: everything else it does
 //!
@@ -14,6 +15,7 @@ mod log;
 mod login;
 mod menu;
 mod port;
+mod sign_in;
 mod updates;
 mod window;
 mod window_permissions;

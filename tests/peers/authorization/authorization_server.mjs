@@ -10,6 +10,8 @@ export function authorizationServer(world) {
     clients: options.clients ?? [],
     scopes: ["openid", "offline_access", ...SCOPE.split(" ")],
     claims: { openid: ["sub"], email: ["email"] },
+    // Otherwise an identity token has only the subject.
+    conformIdTokenClaims: !options.namesAccounts,
     responseTypes: ["code"],
     // A refresh token is replaced each time; using an old one again ends the grant.
     rotateRefreshToken: true,
@@ -56,6 +58,10 @@ export function authorizationServer(world) {
     const { pathname: path, searchParams: query } = new URL(request.url, world.issuer);
     if (path === "/auth" && query.has("client_id")) world.asked.push(query.get("scope") ?? "");
     if (path === "/token" && world.tokenEndpoint === "silent") return;
+    if (path === "/token" && world.tokenEndpoint === "held") {
+      world.held += 1;
+      await new Promise((released) => (world.release = released));
+    }
     if (path === "/token" && world.tokenEndpoint === "broken") {
       response.writeHead(503).end("busy");
       return;

@@ -28,8 +28,11 @@ const world = {
   executions: {},
   /** The access tokens that are accepted no longer. */
   expired: new Set(),
-  /** How the token endpoint answers: as it should, not at all, with an error, or so that the answer is lost. */
+  /** How the token endpoint answers: as it should, not at all, with an error, so that the answer is lost, or held until this changes. */
   tokenEndpoint: "works",
+  /** How many token requests were held. */
+  held: 0,
+  release: () => {},
   /** What the person does: "allow" or "decline" at once, or "ask" shows a page with both buttons. */
   person: options.person ?? "allow",
 };

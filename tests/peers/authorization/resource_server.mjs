@@ -85,7 +85,10 @@ async function mcp(world, sessions, request, response, message) {
 /** Does what a test wants, and tells what has happened. */
 async function control(world, provider, asked) {
   if (asked.expire) world.expired.add(world.lastToken);
-  if (asked.tokenEndpoint) world.tokenEndpoint = asked.tokenEndpoint;
+  if (asked.tokenEndpoint) {
+    world.tokenEndpoint = asked.tokenEndpoint;
+    world.release();
+  }
   if (asked.person) world.person = asked.person;
   if (asked.endGrant) {
     const token = await provider.AccessToken.find(world.lastToken);
@@ -93,8 +96,8 @@ async function control(world, provider, asked) {
     await provider.Grant.adapter.destroy(token.grantId);
     await provider.RefreshToken.revokeByGrantId(token.grantId);
   }
-  const { issued, asked: scopes, refused, registrations, unauthorized, executions, secrets } = world;
-  return { issued, asked: scopes, refused, registrations, unauthorized, executions, secrets };
+  const { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets } = world;
+  return { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets };
 }
 
 async function body(request) {

@@ -15,6 +15,7 @@ use super::bus::PrivateBus;
 use super::program::DesktopProgram;
 use super::{PATIENCE, private_folder};
 use crate::scene::folder::ScratchFolder;
+use crate::scene::freezing;
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
@@ -55,6 +56,13 @@ impl Keyring {
     /// Locks the keyring, as logging in without a password does.
     pub async fn lock(&mut self) {
         self.serve(&[], true).await;
+    }
+
+    /// Keeps the keyring from answering, until it is locked or unlocked.
+    pub fn freeze(&self) {
+        freezing::freeze(
+            self.daemon.as_ref().and_then(DesktopProgram::pid).expect("there is a keyring"),
+        );
     }
 
     async fn serve(&mut self, more: &[&str], locked: bool) {

@@ -2,13 +2,16 @@
 //! TypeScript SDK. The user is played without a browser: opening a page means following where it leads.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use http::header;
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use super::{folder, node};
+use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 use crate::scene::programs::Process;
 
@@ -28,6 +31,8 @@ pub struct Happened {
     pub asked: Vec<String>,
     /// The error codes of refused token requests.
     pub refused: Vec<String>,
+    /// How many token requests were held.
+    pub held: usize,
     pub registrations: usize,
     /// How many requests had a token that was not accepted.
     pub unauthorized: usize,
@@ -69,6 +74,16 @@ impl Protected {
 
     pub async fn happened(&self) -> Happened {
         self.control(&json!({})).await
+    }
+
+    /// Waits until this has happened.
+    pub async fn until(&self, what: &str, has: impl Fn(&Happened) -> bool) {
+        let looking = async {
+            while !has(&self.happened().await) {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("not seen in time: {what}"));
     }
 
     /// Lets the access token that was used last expire.

@@ -97,7 +97,11 @@ app: AppStatus | null,
 /**
  * The user's last action on it.
  */
-touched: UserAction | null, };
+touched: UserAction | null, 
+/**
+ * Set if the user is signed in to it, or must sign in.
+ */
+signIn?: SignInStatus, };
 
 export type UpstreamKind = "address" | "program" | "app" | "demo";
 
@@ -721,6 +725,16 @@ export type KeptServer = {
  * Empty if the file cannot be read at all.
  */
 name: string, why: string, };
+
+export type SignInStatus = { 
+/**
+ * Whether the upstream cannot be used until the user signs in.
+ */
+isNeeded: boolean, 
+/**
+ * The account that is signed in, as the authorization server calls it. It is only shown.
+ */
+account: string | null, };
 
 export type SignInPage = { 
 /**

@@ -158,7 +158,7 @@ test('a server that wants a sign-in has a button for it, and a link to its page'
   gateway.answers['/api/incidents?upstream=linear'] = { incidents: [] }
   gateway.answers['POST /api/upstreams/linear/sign-in'] = { url: 'https://login.example/authorize?state=s' }
   const open = vi.spyOn(window, 'open').mockReturnValue(null)
-  await show(Upstream, gateway, { name: 'linear', params: new URLSearchParams() }, status(upstream('Linear', down(1, 'auth_required'))))
+  await show(Upstream, gateway, { name: 'linear', params: new URLSearchParams() }, status({ ...upstream('Linear', down(1, 'auth_required')), signIn: { isNeeded: true, account: null } }))
   await click('Sign in')
   expect(open).toHaveBeenCalledWith('https://login.example/authorize?state=s', '_blank', 'noopener')
   expect(screen.getByRole('link', { name: 'Open the page' }).getAttribute('href')).toContain('https://login.example/')

@@ -98,8 +98,11 @@ async fn collect(instance: &Instance, now: u64) -> Vec<ArchiveFile> {
         files.push(file(name, lines.join("\n") + "\n"));
     }
     if let Some(control) = ControlClient::find(&instance.paths)
-        && let Ok(status) = control.status().await
+        && let Ok(mut status) = control.status().await
     {
+        for sign_in in status.upstreams.iter_mut().filter_map(|one| one.sign_in.as_mut()) {
+            sign_in.account = sign_in.account.take().map(|_| "[removed]".to_owned());
+        }
         let upstreams = status.upstreams.iter();
         let upstreams = upstreams.map(|one| (one.title.clone(), String::new())).collect();
         let evermoor = status.version.clone();

@@ -64,7 +64,9 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
     let Add { name, url, headers, preset, env, title, program } = new;
     let way = match (url, preset, program.split_first()) {
-        (Some(url), _, _) => ServerSpec::Http { url, headers: headers.into_iter().collect() },
+        (Some(url), _, _) => {
+            ServerSpec::Http { url, headers: headers.into_iter().collect(), sign_in: None }
+        }
         (None, Some(preset), _) => ServerSpec::Preset(preset),
         (None, None, Some((command, args))) => ServerSpec::Program {
             command: command.clone(),

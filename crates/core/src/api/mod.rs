@@ -46,7 +46,7 @@ pub use setup::{
     DetectedEditor, EditorServerEntry, ImportPreview, KeptServer, MovedServer, Setup, SetupPreview,
     SetupResult, SetupState,
 };
-pub use sign_in::{PastedCallback, SignInPage, SignInState, SignedOut};
+pub use sign_in::{PastedCallback, SignInPage, SignInState, SignInStatus, SignedOut};
 pub use upstream_page::{
     CatalogEntry, CatalogListing, SelfTest, Timeline, TimelineSpan, TimelineState, ToolListing,
     TrialCallResult,
@@ -140,6 +140,10 @@ pub struct UpstreamStatus {
     /// The user's last action on it.
     #[serde(default)]
     pub touched: Option<UserAction>,
+    /// Set if the user is signed in to it, or must sign in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub sign_in: Option<SignInStatus>,
 }
 
 /// What an upstream is.
@@ -289,6 +293,11 @@ impl UpstreamStatus {
             (all, 0) => format!("{all} tools"),
             (all, hidden) => format!("{} of {all} tools shown", all.saturating_sub(hidden)),
         }
+    }
+
+    /// Whether it cannot be used until the user signs in. That is then its next step everywhere.
+    pub fn needs_sign_in(&self) -> bool {
+        self.sign_in.as_ref().is_some_and(|sign_in| sign_in.is_needed)
     }
 
     pub fn is_off(&self) -> bool {

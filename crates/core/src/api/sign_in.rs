@@ -7,6 +7,17 @@ use ts_rs::TS;
 
 use crate::failure::Failure;
 
+/// The sign-in to an upstream that wants one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct SignInStatus {
+    /// Whether the upstream cannot be used until the user signs in.
+    pub is_needed: bool,
+    /// The account that is signed in, as the authorization server calls it. It is only shown.
+    pub account: Option<String>,
+}
+
 /// The answer to a sign-in that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -20,6 +20,7 @@ fn upstream(title: &str, link: UpstreamState) -> UpstreamStatus {
         hidden: 0,
         app: None,
         touched: None,
+        sign_in: None,
     }
 }
 
@@ -204,6 +205,7 @@ fn the_dashboards_types_match_the_control_api() {
         ImportPreview::decl(&config),
         MovedServer::decl(&config),
         KeptServer::decl(&config),
+        SignInStatus::decl(&config),
         SignInPage::decl(&config),
     ];
     let header = "// Generated from crates/core/src/api by `npm run types`. Do not edit.\n";

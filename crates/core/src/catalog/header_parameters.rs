@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::ListKind;
 use super::tool_traits::MARK;
 use crate::protocol::json::Raw;
 
@@ -18,6 +19,20 @@ pub fn fault(tool: &Raw) -> Option<&'static str> {
     }
     let schema: Value = tool.member("inputSchema")?.read().ok()?;
     check(&schema, SchemaPosition::Root, &mut HashSet::new()).err()
+}
+
+/// A page of a list of tools, without those that must not be used over HTTP. All other bytes are unchanged.
+pub fn usable(page: &Raw) -> Raw {
+    if !page.as_str().contains(MARK) {
+        return page.clone();
+    }
+    let member = ListKind::Tools.member();
+    let tools = page.member(member).and_then(|tools| tools.elements()).unwrap_or_default();
+    let usable: Vec<&Raw> = tools.iter().filter(|tool| fault(tool).is_none()).collect();
+    if usable.len() == tools.len() {
+        return page.clone();
+    }
+    page.with(member, &Raw::of(&usable))
 }
 
 /// Where a schema is within the schema of a tool.
@@ -109,6 +124,20 @@ mod tests {
             json!({ "x-mcp-header": { "type": "string", "default": { "x-mcp-header": 1 } } });
         assert_eq!(of(named), None, "a parameter may have the name of the mark");
         assert_eq!(fault(&Raw::of(&json!({ "name": "x-mcp-header" }))), None);
+    }
+
+    #[test]
+    fn a_page_loses_only_the_tools_that_must_not_be_used() {
+        let tool = |name: &str, header: &str| {
+            json!({ "name": name, "inputSchema": {
+            "properties": { "a": { "type": "string", "x-mcp-header": header } },
+        } })
+        };
+        let page = |tools: Value| Raw::of(&json!({ "nextCursor": "2", "tools": tools }));
+        let good = page(json!([tool("good", "Region"), { "name": "plain" }]));
+        assert_eq!(usable(&good), good);
+        let mixed = page(json!([tool("bad", ""), tool("good", "Region"), { "name": "plain" }]));
+        assert_eq!(usable(&mixed).read::<Value>().unwrap(), good.read::<Value>().unwrap());
     }
 
     #[test]

@@ -237,6 +237,17 @@ impl TransportConfig {
         matches!(self, Self::App { .. })
     }
 
+    /// Whether a user can sign in to it.
+    pub fn takes_sign_in(&self) -> bool {
+        match self {
+            Self::Http { reach, .. } => match &reach.oauth {
+                Some(oauth) => oauth.grant.needs_a_person(),
+                None => !reach.headers.contains_key("authorization"),
+            },
+            Self::Stdio(_) | Self::App { .. } | Self::Demo => false,
+        }
+    }
+
     /// Whether it is a program that the gateway starts.
     pub fn is_stdio(&self) -> bool {
         match self {

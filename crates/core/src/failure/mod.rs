@@ -138,7 +138,7 @@ impl Code {
             Self::ConnectionLost | Self::SessionLost => "closed the connection",
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
-            Self::AuthRequired => "needs you to sign in",
+            Self::AuthRequired => "wants you to sign in",
             Self::KeychainLocked => "needs a secret, but the keychain is locked",
             Self::KeychainRefused => "needs a secret, but the keychain wants your permission",
             Self::KeychainMissing => "needs a secret, but no keychain responds",

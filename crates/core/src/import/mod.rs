@@ -90,8 +90,10 @@ pub fn plan(existing: &[EditorServer], config: &Config, kept: &BTreeSet<String>)
         };
         let way = if is_pieces(&way) { ServerSpec::Preset("pieces-os".into()) } else { way };
         let from = entry.origin.clone();
-        if let Some((_, index)) = known.iter().find(|(other, _)| *other == way) {
-            plan.adopted[*index].from.push(from);
+        if let Some((_, index)) = known.iter().find(|(other, _)| is_same_server(other, &way)) {
+            let adopted = &mut plan.adopted[*index];
+            adopted.from.push(from);
+            add_sign_in(adopted, &way, &mut secret_names);
             continue;
         }
         let adopted = match all(config).find(|(_, transport)| is_same(transport, &way)) {
@@ -186,11 +188,51 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
+/// Whether two entries are the same server. One of them may say more about how to sign in.
+fn is_same_server(one: &ServerSpec, other: &ServerSpec) -> bool {
+    match (one, other) {
+        (
+            ServerSpec::Http { url, headers, .. },
+            ServerSpec::Http { url: wanted, headers: sent, .. },
+        ) => url == wanted && headers == sent,
+        (one, other) => one == other,
+    }
+}
+
+/// Signs in to a server as one of its entries says, if the earlier ones say nothing about that.
+fn add_sign_in(
+    adopted: &mut ImportedServer,
+    way: &ServerSpec,
+    secret_names: &mut BTreeSet<String>,
+) {
+    let ServerSpec::Http { sign_in: Some(_), .. } = way else { return };
+    let Some(ServerSpec::Http { sign_in: None, .. }) = &adopted.way else { return };
+    let mut collector = SecretCollector::new(&adopted.name, secret_names);
+    let Ok(cleaned) = collector.clean(way) else { return };
+    // Its address and headers are those of the earlier entry, whose secrets are kept already.
+    if let (
+        Some(ServerSpec::Http { url, headers, sign_in }),
+        ServerSpec::Http { sign_in: found, .. },
+    ) = (&mut adopted.way, &cleaned)
+        && cleaned
+            == (ServerSpec::Http {
+                url: url.clone(),
+                headers: headers.clone(),
+                sign_in: found.clone(),
+            })
+    {
+        sign_in.clone_from(found);
+        let secrets = collector.into_secrets();
+        secret_names.extend(secrets.iter().map(|(name, _)| name.clone()));
+        adopted.secrets.extend(secrets);
+    }
+}
+
 /// Whether an upstream is the same server as an entry, ignoring secrets.
 fn is_same(upstream: &TransportConfig, way: &ServerSpec) -> bool {
     match (upstream, way) {
         (TransportConfig::App { preset }, ServerSpec::Preset(wanted)) => preset == wanted,
-        (TransportConfig::Http { url, reach }, ServerSpec::Http { url: wanted, headers }) => {
+        (TransportConfig::Http { url, reach }, ServerSpec::Http { url: wanted, headers, .. }) => {
             fits(url.template(), wanted) && fit(&reach.headers, headers, str::to_ascii_lowercase)
         }
         (TransportConfig::Stdio(known), ServerSpec::Program { command, args, env, cwd }) => {

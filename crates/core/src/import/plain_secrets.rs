@@ -6,7 +6,7 @@ use url::Url;
 
 use super::free;
 use crate::config::carries_secret;
-use crate::config::edit::ServerSpec;
+use crate::config::edit::{NewSignIn, ServerSpec};
 use crate::security::redaction::known::Secret;
 use crate::security::secret_ref::Template;
 
@@ -74,9 +74,16 @@ impl SecretCollector {
     pub(super) fn clean(&mut self, way: &ServerSpec) -> Result<ServerSpec, InArguments> {
         Ok(match way {
             ServerSpec::Preset(preset) => ServerSpec::Preset(preset.clone()),
-            ServerSpec::Http { url, headers } => {
+            ServerSpec::Http { url, headers, sign_in } => {
                 let url = self.address(url);
-                ServerSpec::Http { url, headers: self.pairs(headers, carries_secret_in_header) }
+                let headers = self.pairs(headers, carries_secret_in_header);
+                // Evermoor does not sign in to an address with a secret in it, or besides a token.
+                let is_plain = Template::parse(&url).is_ok_and(|url| url.is_plain());
+                let has_token =
+                    headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+                let sign_in = sign_in.as_ref().filter(|_| is_plain && !has_token);
+                let sign_in = sign_in.map(|sign_in| self.sign_in(sign_in));
+                ServerSpec::Http { url, headers, sign_in }
             }
             ServerSpec::Program { command, args, env, cwd } => {
                 if has_secret(args) {
@@ -86,6 +93,16 @@ impl SecretCollector {
                 ServerSpec::Program { command, args, env: self.pairs(env, is_secret), cwd }
             }
         })
+    }
+
+    /// The sign-in with a reference instead of the client's secret.
+    pub(super) fn sign_in(&mut self, sign_in: &NewSignIn) -> NewSignIn {
+        let secret = sign_in.client_secret.as_deref();
+        let client_secret = secret.map(|secret| match Template::parse(secret) {
+            Ok(secret) if !secret.is_plain() => secret.as_written().to_owned(),
+            Ok(_) | Err(_) => self.keep("client-secret", secret),
+        });
+        NewSignIn { client_secret, ..sign_in.clone() }
     }
 
     fn pairs(

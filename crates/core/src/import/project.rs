@@ -20,8 +20,9 @@ pub(super) fn in_its_folder(way: &ServerSpec, folder: &str) -> ServerSpec {
     };
     match way {
         ServerSpec::Preset(_) => way.clone(),
-        ServerSpec::Http { url, headers } => {
-            ServerSpec::Http { url: fill(url), headers: pairs(headers) }
+        ServerSpec::Http { url, headers, sign_in } => {
+            let sign_in = sign_in.clone();
+            ServerSpec::Http { url: fill(url), headers: pairs(headers), sign_in }
         }
         ServerSpec::Program { command, args, env, cwd } => {
             let (command, cwd) = (fill(command), cwd.as_ref().map(fill));

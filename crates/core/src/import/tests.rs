@@ -1,6 +1,7 @@
 //! Tests of the import plan.
 
 use super::*;
+use crate::config::edit::NewSignIn;
 use proptest::prelude::*;
 
 fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -12,7 +13,7 @@ fn origin(editor: &str, name: &str) -> EntryOrigin {
 }
 
 fn server(editor: &str, name: &str, url: &str, headers: &[(&str, &str)]) -> EditorServer {
-    let way = ServerSpec::Http { url: url.into(), headers: pairs(headers) };
+    let way = ServerSpec::Http { url: url.into(), headers: pairs(headers), sign_in: None };
     EditorServer { origin: origin(editor, name), way }
 }
 
@@ -88,7 +89,7 @@ fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
     let adopted = only(server("cursor", "canny", "https://canny.example/mcp", &bearer));
     let headers = pairs(&[("Authorization", "Bearer ${keyring:canny}"), ("X-Team", "blue")]);
     let url = "https://canny.example/mcp".to_owned();
-    assert_eq!(adopted.way, Some(ServerSpec::Http { url, headers }));
+    assert_eq!(adopted.way, Some(ServerSpec::Http { url, headers, sign_in: None }));
     assert_eq!(secrets(&adopted), [("canny", "t0ken-value")]);
 
     let env = [
@@ -106,6 +107,94 @@ fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
     assert_eq!(env["LOG_LEVEL"], "debug");
     assert_eq!((env["KEY_FILE"].as_str(), env["AUTH_ENABLED"].as_str()), ("/home/me/key", "true"));
     assert_eq!(env["DATABASE_URL"], "${keyring:git}");
+}
+
+/// An entry whose editor signs in.
+fn signing_in(editor: &str, url: &str, sign_in: NewSignIn) -> EditorServer {
+    let way = ServerSpec::Http { url: url.into(), headers: pairs(&[]), sign_in: Some(sign_in) };
+    EditorServer { origin: origin(editor, "linear"), way }
+}
+
+/// How Evermoor signs in to a server after its import.
+fn sign_in_of(adopted: &ImportedServer) -> Option<&NewSignIn> {
+    let Some(ServerSpec::Http { sign_in, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    sign_in.as_ref()
+}
+
+#[test]
+fn a_server_that_an_editor_signs_in_to_is_signed_in_to_with_the_same_client() {
+    let url = "https://mcp.linear.example/mcp";
+    let adopted = only(signing_in("cursor", url, NewSignIn::default()));
+    assert_eq!(sign_in_of(&adopted), Some(&NewSignIn::default()));
+    let own = NewSignIn {
+        client_id: Some("mine".into()),
+        client_secret: Some("s3cret-of-mine".into()),
+        scopes: vec!["read".into()],
+    };
+    let adopted = only(signing_in("cursor", url, own.clone()));
+    let kept = NewSignIn { client_secret: Some("${keyring:linear}".into()), ..own.clone() };
+    assert_eq!(sign_in_of(&adopted), Some(&kept));
+    assert_eq!(secrets(&adopted), [("linear", "s3cret-of-mine")]);
+    let from_env = NewSignIn { client_secret: Some("${env:LINEAR}".into()), ..own };
+    let adopted = only(signing_in("cursor", url, from_env.clone()));
+    assert_eq!((sign_in_of(&adopted), secrets(&adopted)), (Some(&from_env), vec![]));
+}
+
+#[test]
+fn a_server_is_one_upstream_whichever_of_its_editors_says_how_to_sign_in() {
+    let url = "https://mcp.linear.example/mcp";
+    let own = NewSignIn { client_id: Some("mine".into()), ..NewSignIn::default() };
+    let said = || signing_in("zed", url, own.clone());
+    let silent = || server("cursor", "linear", url, &[]);
+    for existing in [[said(), silent()], [silent(), said()]] {
+        let plan = planned(&existing);
+        assert_eq!((plan.adopted.len(), plan.adopted[0].from.len()), (1, 2), "{plan:?}");
+        assert_eq!(sign_in_of(&plan.adopted[0]), Some(&own));
+    }
+}
+
+#[test]
+fn nobody_signs_in_with_a_token_or_to_an_address_with_a_secret() {
+    let url = "https://x.example/mcp?api_key=abcdefgh12345678";
+    assert_eq!(sign_in_of(&only(signing_in("cursor", url, NewSignIn::default()))), None);
+    let mut token = server("x", "a", "https://a.example/", &[("authorization", "Bearer abcdefgh")]);
+    let ServerSpec::Http { sign_in, .. } = &mut token.way else { panic!("{token:?}") };
+    *sign_in = Some(NewSignIn::default());
+    assert_eq!(sign_in_of(&only(token)), None);
+}
+
+#[test]
+fn a_bridge_without_a_header_signs_in() {
+    let bridge = |more: &[&str]| {
+        let url = more.first().copied().unwrap_or("https://mcp.linear.example/sse");
+        let line = ["npx", "-y", "mcp-remote@latest", url];
+        let line: Vec<&str> = line.into_iter().chain(more.iter().skip(1).copied()).collect();
+        only(tool("claude", "linear", &line, &[("SECRET", "s3cret-of-mine")]))
+    };
+    assert_eq!(sign_in_of(&bridge(&[])), Some(&NewSignIn::default()));
+    let url = "https://mcp.linear.example/sse";
+    assert_eq!(sign_in_of(&bridge(&[url, "--header", "X-Key: abc"])), None);
+    assert_eq!(sign_in_of(&bridge(&["http://127.0.0.1:1/sse"])), None, "it rarely wants a sign-in");
+    let client = r#"{"client_id":"mine","client_secret":"${SECRET}"}"#;
+    let metadata = r#"{"scope":"read write"}"#;
+    let more = [
+        url,
+        "3334",
+        "--static-oauth-client-info",
+        client,
+        "--static-oauth-client-metadata",
+        metadata,
+    ];
+    let adopted = bridge(&more);
+    let wanted = NewSignIn {
+        client_id: Some("mine".into()),
+        client_secret: Some("${keyring:linear}".into()),
+        scopes: vec!["read".into(), "write".into()],
+    };
+    assert_eq!(sign_in_of(&adopted), Some(&wanted));
+    assert_eq!(secrets(&adopted), [("linear", "s3cret-of-mine")]);
+    let file = bridge(&[url, "--static-oauth-client-info", "@/home/me/client.json"]);
+    assert!(matches!(file.way, Some(ServerSpec::Program { .. })), "the bridge is kept: {file:?}");
 }
 
 #[test]
@@ -186,7 +275,7 @@ fn a_bridge_is_unwrapped_if_its_options_are_supported() {
         "Authorization: Bearer ${T}",
     ];
     let adopted = only(tool("cursor", "a", &line, &[("T", "t0ken-value")]));
-    let Some(ServerSpec::Http { url, headers }) = &adopted.way else { panic!("{adopted:?}") };
+    let Some(ServerSpec::Http { url, headers, .. }) = &adopted.way else { panic!("{adopted:?}") };
     assert_eq!(
         (url.as_str(), headers["Authorization"].as_str()),
         ("https://a.example/sse", "Bearer ${keyring:a}")
@@ -256,7 +345,8 @@ fn any_entry() -> impl Strategy<Value = EditorServer> {
                 origin,
                 way: ServerSpec::Http {
                     url: format!("https://{host}.example/{key}?key={key}"),
-                    headers
+                    headers,
+                    sign_in: None,
                 },
             }
         ),

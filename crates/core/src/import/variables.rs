@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::edit::ServerSpec;
+use crate::config::edit::{NewSignIn, ServerSpec};
 use crate::security::secret_ref::Template;
 
 /// A variable that cannot be imported.
@@ -24,8 +24,15 @@ pub(super) fn translate(way: &ServerSpec) -> Result<ServerSpec, UnsupportedVaria
         };
     Ok(match way {
         ServerSpec::Preset(preset) => ServerSpec::Preset(preset.clone()),
-        ServerSpec::Http { url, headers } => {
-            ServerSpec::Http { url: value(url)?, headers: pairs(headers)? }
+        ServerSpec::Http { url, headers, sign_in } => {
+            let sign_in = match sign_in {
+                Some(sign_in) => {
+                    let client_secret = sign_in.client_secret.as_deref().map(value).transpose()?;
+                    Some(NewSignIn { client_secret, ..sign_in.clone() })
+                }
+                None => None,
+            };
+            ServerSpec::Http { url: value(url)?, headers: pairs(headers)?, sign_in }
         }
         ServerSpec::Program { command, args, env, cwd } => {
             for word in [command].into_iter().chain(args).chain(cwd) {

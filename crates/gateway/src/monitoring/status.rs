@@ -9,6 +9,7 @@ use evermoor_core::api;
 use evermoor_core::api::Status;
 use evermoor_core::catalog::list_changes::ListChange;
 use evermoor_core::config;
+use evermoor_core::failure::Code;
 
 use crate::config::first_run::FirstRun;
 use crate::config::upstream_set::UpstreamSetHandle;
@@ -169,7 +170,16 @@ fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api:
         LinkState::Paused { since } => api::UpstreamState::Paused { since: millis(*since) },
     };
     let tools = state.known.as_ref().map_or(0, |known| known.catalog.tools.len());
-    shown(&handle.config, link, tools, origin)
+    let sign_in = sign_in(handle, &link);
+    api::UpstreamStatus { sign_in, ..shown(&handle.config, link, tools, origin) }
+}
+
+/// The sign-in to an upstream, if a user is or should be signed in.
+fn sign_in(handle: &UpstreamHandle, link: &api::UpstreamState) -> Option<api::SignInStatus> {
+    let is_refused = matches!(link, api::UpstreamState::Down { failure, .. } if failure.code == Code::AuthRequired);
+    let is_needed = is_refused && handle.config.transport.takes_sign_in();
+    let account = handle.account();
+    (is_needed || account.is_some()).then_some(api::SignInStatus { is_needed, account })
 }
 
 fn shown(
@@ -189,6 +199,7 @@ fn shown(
         hidden: 0,
         app: None,
         touched: None,
+        sign_in: None,
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::MergedCatalog;
+use evermoor_core::catalog::header_parameters;
 use evermoor_core::catalog::list_results::list_result;
 use evermoor_core::catalog::naming::{NameStyle, UpstreamName};
 use evermoor_core::catalog::visibility::{Hidden, can_see, editor_heading};
@@ -55,7 +56,7 @@ pub enum NoView {
     Unknown { name: String, hidden_hint: String },
 }
 
-/// Removes from an upstream's list what the editor may not see.
+/// Removes from an upstream's list what the editor may not see, and the tools that must not be used.
 #[derive(Clone)]
 pub struct ListFilter {
     view: View,
@@ -217,7 +218,8 @@ impl View {
         let hides_nothing = catalog
             .visibility(&upstream.config)
             .is_some_and(|visibility| visibility.hides_nothing());
-        (!hides_nothing).then(|| ListFilter {
+        let may_be_faulty = list == ListKind::Tools && upstream.repeats_parameters();
+        (!hides_nothing || may_be_faulty).then(|| ListFilter {
             view: self.clone(),
             upstream: upstream.clone(),
             list,
@@ -234,6 +236,12 @@ impl ListFilter {
             Some(visibility) => visibility.page(self.list, result),
             // The upstream was hidden in the meantime.
             None => list_result(self.list, &[]),
+        };
+        let seen = match self.list {
+            ListKind::Tools if self.upstream.repeats_parameters() => {
+                header_parameters::usable(&seen)
+            }
+            ListKind::Tools | ListKind::Prompts | ListKind::Resources | ListKind::Templates => seen,
         };
         Response { outcome: Outcome::Result(seen), ..response }
     }

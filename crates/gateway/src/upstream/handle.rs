@@ -17,6 +17,7 @@ use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 
+use super::auth::{Grants, ProtectedServer};
 use super::delivery::in_flight::InFlightCalls;
 use super::delivery::retry_budget::RetryBudget;
 use super::delivery::{self, list_fallback};
@@ -61,6 +62,7 @@ pub struct UpstreamHandle {
     /// Its outages, for all its connections.
     incidents: Arc<UpstreamIncidents>,
     pub(super) clock: ClockAndRandom,
+    grants: Grants,
 }
 
 /// What the supervisor of a connection starts with.
@@ -229,6 +231,19 @@ impl UpstreamHandle {
             LinkState::Ready(ready) => !ready.connection.has_ping(),
             LinkState::Connecting | LinkState::Down { .. } | LinkState::Paused { .. } => false,
         }
+    }
+
+    /// Whether the current connection repeats the parameters of tools in headers.
+    pub(crate) fn repeats_parameters(&self) -> bool {
+        match &self.state.borrow().link {
+            LinkState::Ready(ready) => ready.connection.repeats_parameters(),
+            LinkState::Connecting | LinkState::Down { .. } | LinkState::Paused { .. } => false,
+        }
+    }
+
+    /// The account that the user signed in with, if it is known.
+    pub(crate) fn account(&self) -> Option<String> {
+        self.grants.account(&ProtectedServer::of(&self.config)?)
     }
 
     /// How many calls wait for its answer, including those that are held.
@@ -428,6 +443,7 @@ impl<C: Connect> SupervisorStart<C> {
             current_tally,
             incidents: shared_incidents,
             clock,
+            grants: context.grants.clone(),
         }
     }
 }

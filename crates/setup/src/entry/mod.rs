@@ -2,10 +2,14 @@
 //! they all mean.
 //!
 //! - [`desired`]: the entry that points to Evermoor
+//! - [`sign_in`]: how an editor signs in to a server
 //!
 //! Depends on [`crate::format`] for values and on [`crate::table`] for how each editor spells them.
 
 pub mod desired;
+mod sign_in;
+
+use evermoor_core::config::edit::NewSignIn;
 
 use crate::format::tree::Tree;
 use crate::table::EditorSpec;
@@ -15,6 +19,8 @@ use crate::table::EditorSpec;
 pub struct ServerEntry {
     pub name: String,
     pub kind: EntryKind,
+    /// Set if the entry says that the editor signs in to the server.
+    pub sign_in: Option<NewSignIn>,
     /// The user turned it off in the editor.
     pub disabled: bool,
 }
@@ -98,7 +104,8 @@ impl ServerEntry {
         };
         let disabled = tree.get("disabled") == Some(&Tree::Bool(true))
             || tree.get("enabled") == Some(&Tree::Bool(false));
-        Some(Self { name: name.to_owned(), kind, disabled })
+        let sign_in = sign_in::read(tree, neutral);
+        Some(Self { name: name.to_owned(), kind, sign_in, disabled })
     }
 }
 
@@ -208,6 +215,44 @@ mod tests {
                 "{id}"
             );
         }
+    }
+
+    #[test]
+    fn every_spelling_of_a_sign_in_reads_the_same() {
+        let sign_in = |id: &str, text: &str| read(id, text).remove(0).sign_in;
+        let own = NewSignIn {
+            client_id: Some("mine".into()),
+            client_secret: Some("${env:SECRET}".into()),
+            scopes: vec!["read".into(), "write".into()],
+        };
+        for (id, text) in [
+            (
+                "cursor",
+                r#"{"mcpServers":{"x":{"url":"https://x/mcp","auth":{"CLIENT_ID":"mine","CLIENT_SECRET":"${env:SECRET}","scopes":["read","write"]}}}}"#,
+            ),
+            (
+                "claude-code",
+                r#"{"mcpServers":{"x":{"type":"http","url":"https://x/mcp","oauth":{"clientId":"mine","clientSecret":"${SECRET}","scopes":"read write"}}}}"#,
+            ),
+            (
+                "opencode",
+                r#"{"mcp":{"x":{"type":"remote","url":"https://x/mcp","oauth":{"clientId":"mine","clientSecret":"{env:SECRET}","scope":"read write"}}}}"#,
+            ),
+        ] {
+            assert_eq!(sign_in(id, text), Some(own.clone()), "{id}");
+        }
+        let entry =
+            |more: &str| format!(r#"{{"mcpServers":{{"x":{{"url":"https://x/mcp"{more}}}}}}}"#);
+        for some in [r#","oauth":true"#, r#","oauth":{}"#, r#","auth":"oauth""#] {
+            assert_eq!(sign_in("cursor", &entry(some)), Some(NewSignIn::default()), "{some}");
+        }
+        for none in
+            ["", r#","oauth":false"#, r#","oauth":{"enabled":false}"#, r#","auth":"a-token""#]
+        {
+            assert_eq!(sign_in("cursor", &entry(none)), None, "{none}");
+        }
+        let codex = sign_in("codex", "[mcp_servers.x]\nurl = 'https://x/mcp'\nscopes = ['read']\n");
+        assert_eq!(codex.map(|sign_in| sign_in.scopes), Some(vec!["read".to_owned()]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod no_gateway;
 mod restarting;
 mod serving;
 
-use evermoor_core::api::{AppStatus, RestartProgress, UpstreamState, UpstreamStatus};
+use evermoor_core::api::{AppStatus, RestartProgress, SignInStatus, UpstreamState, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::app::state::NextStep;
 
@@ -40,6 +40,7 @@ fn upstream(title: &str, tools: u32, link: UpstreamState) -> UpstreamStatus {
         hidden: 0,
         app: None,
         touched: None,
+        sign_in: None,
     }
 }
 

@@ -95,6 +95,29 @@ fn one_upstream_down_has_its_restart_button_on_top_and_the_headline_opens_it() {
 }
 
 #[test]
+fn an_upstream_that_wants_a_sign_in_offers_that_instead_of_a_restart() {
+    let failure = "Linear wants you to sign in.";
+    let linear = UpstreamStatus {
+        sign_in: Some(SignInStatus { is_needed: true, account: None }),
+        ..upstream("Linear", 12, down(Code::AuthRequired, failure))
+    };
+    let state = serving(vec![linear, upstream("GitHub", 1, connected())]);
+    let page = head(&state);
+    let rows: Vec<&str> = page.lines().take(8).collect();
+    let wanted = [
+        "Linear wants you to sign in [show #/upstreams/linear]",
+        "Sign in to Linear… [sign-in linear]",
+        "---",
+        "Linear — Needs sign-in >",
+        "  (Linear wants you to sign in.)",
+        "  Sign in to Linear… [sign-in linear]",
+        "  Pause Linear [pause linear]",
+        "  Turn off Linear [turn-off linear]",
+    ];
+    assert_eq!(rows, wanted);
+}
+
+#[test]
 fn several_upstreams_down_are_restarted_together() {
     let state = serving(vec![
         upstream("PiecesOS", 12, down(Code::Timeout, "PiecesOS does not answer.")),

@@ -5,7 +5,7 @@ use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Keyring;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::peers::authorization::{Protected, sign_in};
+use evermoor_tests::peers::authorization::{Happened, Protected, sign_in};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::net::UnixListener;
@@ -58,6 +58,39 @@ async fn a_token_is_not_renewed_while_the_keychain_is_locked_and_the_call_runs_a
     assert_eq!(result["content"][0]["text"], "later");
     let happened = server.happened().await;
     assert_eq!((happened.issued["refresh_token"], happened.executions.get("early")), (1, None));
+}
+
+#[tokio::test]
+async fn a_gateway_that_dies_before_it_has_stored_the_new_tokens_asks_for_one_sign_in() {
+    let (scene, mut keyring) = (Scene::new(), Keyring::start().await);
+    let server = Protected::start(&json!({})).await;
+    let mut first = gateway(&scene, keyring.address(), &server).await;
+    assert_eq!(sign_in(&first, "linear").await.status, 200);
+    first.until_connected("linear").await;
+    let mut editor = first.editor("/mcp/linear").await;
+    server.control(&json!({ "expire": true, "tokenEndpoint": "held" })).await;
+    let call = json!({ "nonce": "interrupted" });
+    let killed = async {
+        server.until("the gateway asks for another token", |happened| happened.held == 1).await;
+        // It has read the store before, and cannot write to it any more.
+        keyring.freeze();
+        server.control(&json!({ "tokenEndpoint": "works" })).await;
+        let is_issued = |happened: &Happened| happened.issued.contains_key("refresh_token");
+        server.until("the tokens are replaced", is_issued).await;
+    };
+    tokio::select! {
+        answer = editor.call("record", &call) => panic!("its token is not stored: {answer}"),
+        () = killed => {}
+    }
+    first.process.kill().await;
+    keyring.unlock().await;
+    let next = gateway(&scene, keyring.address(), &server).await;
+    until_down_with(&next, Code::AuthRequired).await;
+    let happened = server.happened().await;
+    assert_eq!(happened.refused, ["invalid_grant"], "the old token is tried once and not again");
+    assert_eq!(happened.executions.get("interrupted"), None);
+    assert_eq!(sign_in(&next, "linear").await.status, 200);
+    next.until_connected("linear").await;
 }
 
 #[tokio::test]

@@ -2,11 +2,13 @@
 
 use std::process::Stdio;
 
+use evermoor_core::api::{SignInStatus, UpstreamStatus};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, http};
 use evermoor_tests::peers::authorization::{Protected, begin, follow, sign_in, visit};
 use evermoor_tests::scene::programs::Process;
 use http::Method;
+use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::{Signed, settings};
@@ -121,6 +123,61 @@ async fn a_callback_works_once_and_only_for_a_sign_in_that_was_begun_here() {
     assert_eq!(again.status, 400);
     assert!(again.text.contains("used already"), "{}", again.text);
     signed.gateway.until_connected("linear").await;
+}
+
+#[tokio::test]
+async fn a_code_of_an_attacker_is_refused_even_with_the_state_of_a_user() {
+    let signed = Signed::out(&json!({})).await;
+    let users = begin(&signed.gateway, "linear").await;
+    // The attacker has seen the page of the user, and signs in there too. The code verifier never left
+    // the gateway, so the attacker needs a challenge of their own.
+    let mut attackers = Url::parse(&users).unwrap();
+    let pairs: Vec<(String, String)> = attackers.query_pairs().into_owned().collect();
+    let own = pairs.into_iter().map(|(name, value)| match name.as_str() {
+        "code_challenge" => (name, "A".repeat(value.len())),
+        _ => (name, value),
+    });
+    let own: Vec<(String, String)> = own.collect();
+    attackers.query_pairs_mut().clear().extend_pairs(own);
+    let address = callback(&signed.gateway, attackers.as_str()).await;
+    let state = |address: &str| {
+        let url = Url::parse(address).unwrap();
+        url.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
+    };
+    assert_eq!(state(&address), state(&users), "the user's browser is sent there");
+    let page = visit(&address).await;
+    assert_eq!(page.status, 400, "{page:?}");
+    assert!(page.text.contains("You are not signed in"), "{}", page.text);
+    let happened = signed.server.happened().await;
+    assert_eq!(happened.issued.get("authorization_code"), None);
+    assert_eq!(happened.refused, ["invalid_grant"]);
+    signed.until_signed_out().await;
+    assert_eq!(sign_in(&signed.gateway, "linear").await.status, 200);
+    signed.gateway.until_connected("linear").await;
+}
+
+#[tokio::test]
+async fn the_account_that_is_signed_in_is_shown_until_the_user_signs_out() {
+    let options = json!({ "namesAccounts": true });
+    let scopes = "oauth.scopes = [\"openid\", \"email\", \"mcp:use\"]";
+    let mut signed = Signed::with(&options, scopes).await;
+    let needs = |upstream: &UpstreamStatus| upstream.needs_sign_in();
+    signed.gateway.until("linear", needs).await;
+    assert_eq!(sign_in(&signed.gateway, "linear").await.status, 200);
+    let shown = |upstream: &UpstreamStatus| {
+        let alice = Some("alice@example.com".to_owned());
+        upstream.sign_in == Some(SignInStatus { is_needed: false, account: alice })
+    };
+    signed.gateway.until("linear", shown).await;
+    signed.gateway.process.kill().await;
+    signed.gateway = Gateway::start(&signed.scene.home()).await;
+    signed.gateway.until("linear", shown).await;
+    let mut status = Process::evermoor(&signed.scene.home(), |command| {
+        command.args(["status", "linear"]);
+    });
+    status.line_with("alice@example.com").await;
+    signed.gateway.control(Method::POST, "/api/upstreams/linear/sign-out").await;
+    signed.gateway.until("linear", needs).await;
 }
 
 #[tokio::test]

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 pub(crate) const USAGE: &str = "\
 Usage: bench [--quick] [--peers <folder>]
-       bench versions | load
+       bench versions | load | sign-in
 
   no arguments      measures everything and writes docs/performance.md
   --quick           fewer repetitions; prints the tables and writes nothing
   --peers <folder>  also measures the other proxies that are installed there
   versions          only measures calls between MCP versions
   load              only measures many sessions and calls at once
+  sign-in           only measures what a sign-in to the server costs a call
   --help            prints this text";
 
 /// What is to be measured.
@@ -19,6 +20,7 @@ pub(crate) enum BenchTask {
     Help,
     Versions,
     Load,
+    SignIn,
     Routes { quick: bool, peers: Option<PathBuf> },
 }
 
@@ -30,11 +32,12 @@ impl BenchTask {
         while let Some(arg) = rest.next() {
             match arg {
                 "--help" | "-h" => return Ok(Self::Help),
-                "versions" | "load" if args.len() > 1 => {
+                "versions" | "load" | "sign-in" if args.len() > 1 => {
                     return Err(format!("\"{arg}\" is used alone."));
                 }
                 "versions" => return Ok(Self::Versions),
                 "load" => return Ok(Self::Load),
+                "sign-in" => return Ok(Self::SignIn),
                 "--quick" => quick = true,
                 "--peers" => {
                     let folder = rest.next().filter(|folder| !folder.starts_with('-'));
@@ -67,6 +70,7 @@ mod tests {
             (read(&["versions"]), read(&["load"])),
             (Ok(BenchTask::Versions), Ok(BenchTask::Load))
         );
+        assert_eq!(read(&["sign-in"]), Ok(BenchTask::SignIn));
         assert_eq!(
             (read(&["--quick", "--help"]), read(&["-h"])),
             (Ok(BenchTask::Help), Ok(BenchTask::Help))

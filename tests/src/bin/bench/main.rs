@@ -6,13 +6,13 @@
 //! | none | everything, and writes `docs/performance.md` |
 //! | `--quick` | fewer repetitions, prints the table, writes nothing |
 //! | `--peers <folder>` | also measures other proxies, installed there by `scripts/bench.mjs` |
-//! | `versions`, `load` | only calls between MCP versions, or only many sessions and calls at once |
+//! | `versions`, `load`, `sign-in` | only calls between MCP versions, many sessions and calls at once, or what a sign-in costs |
 //!
 //! - [`args`]: what it is told to do
 //! - [`routes`]: the ways to the server; [`program`], [`http`], [`stdio`]: what they are made of
 //! - [`cycle`]: one repetition; [`scaling`]: cost against size and number
 //! - [`figures`]: what is measured, and the goals; [`report`], [`plot`]: the page
-//! - [`versions`], [`load`]: the other parts
+//! - [`versions`], [`load`], [`sign_in`]: the other parts
 
 mod args;
 mod cycle;
@@ -24,6 +24,7 @@ mod program;
 mod report;
 mod routes;
 mod scaling;
+mod sign_in;
 mod stdio;
 mod versions;
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     match task {
         BenchTask::Help => say(USAGE),
         BenchTask::Versions => runtime.block_on(versions::measure()),
+        BenchTask::SignIn => sign_in::measure(),
         BenchTask::Load => runtime.block_on(load::measure()),
         BenchTask::Routes { quick, peers } => measure_routes(quick, peers.as_deref()),
     }

@@ -3,6 +3,7 @@
 import { type Board, type BoardEvent, emptyBoard, next } from './status'
 import { type Gateway, pathOf } from '../gateway/gateway'
 import * as last from '../gateway/last_state'
+import { upstreamHref } from '../route'
 import type { Failure } from '../types'
 
 export class Store {
@@ -42,6 +43,10 @@ export class Store {
   act = async (name: string): Promise<void> => {
     if (name in this.board.requested) return
     const upstream = this.board.status?.upstreams.find((one) => one.name === name)
+    if (upstream?.signIn?.isNeeded) {
+      location.hash = upstreamHref(name)
+      return
+    }
     const action = upstream?.link.state === 'paused' ? 'resume' : 'restart'
     await this.#request(name, action)
   }

@@ -69,6 +69,8 @@ export const restart = 'Restart'
 export const resume = 'Resume'
 export const isRestarting = 'Restarting'
 export const isReconnecting = 'Reconnecting'
+export const signIn = 'Sign in'
+export const signInTo = (title: string) => `Sign in to ${title}`
 export const actionOn = (action: string, title: string) => `${action} ${title}`
 
 export const forLength = (length: number) => `for ${duration(length)}`

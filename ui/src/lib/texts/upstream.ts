@@ -12,10 +12,10 @@ export const turnOn = 'Turn on'
 export const turning = 'Saving…'
 export const offDetail = 'Turned off in config.toml. Evermoor does not connect to it.'
 
-export const signIn = 'Sign in'
 export const signingIn = 'Asking the server…'
 export const signInWaits = (title: string) => `Waiting for your sign-in to ${title} in the browser.`
 export const signInPage = 'Open the page'
+export const account = 'Account'
 
 export const lastDay = 'Last 24 hours'
 export const memory = 'Memory'

@@ -19,6 +19,8 @@ export interface UpstreamRow {
   calm: boolean
   /** The label of the button. Empty if there is no action. */
   action: string
+  /** Whether the action is to sign in, which the server's page does. */
+  signsIn: boolean
   /** Whether the action solves a problem. */
   urgent: boolean
   /** Whether the action is available: not while it is in progress, and not without a gateway. */
@@ -64,6 +66,7 @@ function rowOf(upstream: UpstreamStatus, board: Board): UpstreamRow {
     detail: '',
     calm: false,
     action: isAddress ? texts.reconnect : texts.restart,
+    signsIn: false,
     urgent: link.state === 'down',
     ready: live && !requested,
   }
@@ -92,6 +95,8 @@ function rowOf(upstream: UpstreamStatus, board: Board): UpstreamRow {
     row.word = texts.words[link.failure.code]
     row.timing = live ? texts.nextTry(link.retryAt - board.now) : ''
     row.detail = texts.failure(link.failure)
+    row.signsIn = upstream.signIn?.isNeeded ?? false
+    if (row.signsIn) row.action = texts.signIn
   }
   return refusal ? { ...row, detail: texts.failure(refusal.failure) } : row
 }

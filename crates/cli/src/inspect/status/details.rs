@@ -4,7 +4,7 @@ use evermoor_core::api::{AppStatus, UpstreamState, UpstreamStatus};
 use evermoor_core::history::incident::text::{format_duration, format_memory};
 use evermoor_platform::clock;
 
-use super::{mark, notes, show_dimmed};
+use super::{account, mark, notes, show_dimmed};
 use crate::terminal::{self, Palette};
 
 pub(super) fn show(upstream: &UpstreamStatus) {
@@ -44,6 +44,7 @@ fn facts(upstream: &UpstreamStatus, now: u64) -> Vec<(&'static str, String)> {
         }
         UpstreamState::Paused { since } => vec![("State", format!("Paused for {}", ago(*since)))],
     };
+    facts.extend(account(upstream).map(|account| ("Account", account.to_owned())));
     facts.extend([
         ("Name", upstream.name.clone()),
         ("Tools", upstream.tool_count()),

@@ -121,6 +121,9 @@ fn show_all(status: &Status) {
         for note in notes(upstream) {
             show_dimmed(&note, 4, colours);
         }
+        if let Some(account) = account(upstream) {
+            show_dimmed(&format!("Signed in as {account}."), 4, colours);
+        }
     }
     for warning in &status.warnings {
         let busy = colours.busy;
@@ -140,6 +143,11 @@ fn mark(upstream: &UpstreamStatus, colours: Palette) -> (&'static str, anstyle::
         UpstreamState::Down { .. } => ("○", colours.bad),
         UpstreamState::Paused { .. } => ("‖", colours.quiet),
     }
+}
+
+/// The account that the user signed in with, if it is known.
+fn account(upstream: &UpstreamStatus) -> Option<&str> {
+    upstream.sign_in.as_ref()?.account.as_deref()
 }
 
 /// What to show about an upstream besides its state.

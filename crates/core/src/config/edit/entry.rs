@@ -22,6 +22,7 @@ pub enum ServerSpec {
     Http {
         url: String,
         headers: BTreeMap<String, String>,
+        sign_in: Option<NewSignIn>,
     },
     Program {
         command: String,
@@ -29,6 +30,14 @@ pub enum ServerSpec {
         env: BTreeMap<String, String>,
         cwd: Option<String>,
     },
+}
+
+/// How Evermoor signs in to a new server. Without a client it registers itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewSignIn {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    pub scopes: Vec<String>,
 }
 
 /// Adds an entry at the end. `Edit::done` validates it.
@@ -48,10 +57,16 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), ConfigError>
     }
     match &new.way {
         ServerSpec::Preset(preset) => put("preset", preset.into()),
-        ServerSpec::Http { url, headers } => {
+        ServerSpec::Http { url, headers, sign_in } => {
             put("url", url.into());
             if !headers.is_empty() {
                 put("headers", braces(headers));
+            }
+            if let Some(sign_in) = sign_in {
+                put("auth", "oauth".into());
+                if *sign_in != NewSignIn::default() {
+                    put("oauth", oauth(sign_in));
+                }
             }
         }
         ServerSpec::Program { command, args, env, cwd } => {
@@ -68,6 +83,20 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), ConfigError>
         }
     }
     Ok(())
+}
+
+fn oauth(sign_in: &NewSignIn) -> Value {
+    let mut table = InlineTable::new();
+    if let Some(id) = &sign_in.client_id {
+        table.insert("client_id", id.into());
+    }
+    if let Some(secret) = &sign_in.client_secret {
+        table.insert("client_secret", secret.into());
+    }
+    if !sign_in.scopes.is_empty() {
+        table.insert("scopes", Value::Array(sign_in.scopes.iter().collect::<Array>()));
+    }
+    Value::InlineTable(table)
 }
 
 fn braces(pairs: &BTreeMap<String, String>) -> Value {

@@ -19,7 +19,7 @@ mod tests;
 use toml_edit::DocumentMut;
 
 use super::{Config, ConfigError};
-pub use entry::{NewUpstream, ServerSpec};
+pub use entry::{NewSignIn, NewUpstream, ServerSpec};
 pub use list::hiding_pattern;
 
 /// An edit in progress.

@@ -74,6 +74,11 @@ fn missing_settings_are_written_in_the_usual_layout() {
             way: ServerSpec::Http {
                 url: "http://127.0.0.1:1/mcp".into(),
                 headers: BTreeMap::from([("X-Team".into(), "blue".into())]),
+                sign_in: Some(NewSignIn {
+                    client_id: Some("mine".into()),
+                    client_secret: Some("${keyring:notes}".into()),
+                    scopes: vec!["read".into()],
+                }),
             },
         })?;
         edit.set(&["upstreams", "notes", "tools", "deny"], vec!["erase".to_owned()])?;
@@ -83,7 +88,9 @@ fn missing_settings_are_written_in_the_usual_layout() {
         after,
         "\n[gateway]\nlisten = \"127.0.0.1:7421\"\n\n[tray]\nnotifications = \"none\"\n\n\
          [upstreams.notes]\ntitle = \"Notes\"\nurl = \"http://127.0.0.1:1/mcp\"\n\
-         headers = { X-Team = \"blue\" }\ntools.deny = [\"erase\"]\n\n\
+         headers = { X-Team = \"blue\" }\nauth = \"oauth\"\n\
+         oauth = { client_id = \"mine\", client_secret = \"${keyring:notes}\", scopes = [\"read\"] }\n\
+         tools.deny = [\"erase\"]\n\n\
          [editors.cursor]\ntools.allow = [\"notes__*\"]\n"
             .trim_start()
     );

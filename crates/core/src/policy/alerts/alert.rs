@@ -79,8 +79,8 @@ impl AlertButton {
     /// Whether a press opens the window. A desktop must then bring the application to the front.
     pub fn opens_window(self) -> bool {
         match self {
-            Self::Details | Self::OpenLog | Self::SignIn => true,
-            Self::Restart | Self::RestartAll | Self::IgnoreForToday => false,
+            Self::Details | Self::OpenLog => true,
+            Self::Restart | Self::RestartAll | Self::IgnoreForToday | Self::SignIn => false,
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) fn alone(
         }
         ProblemKind::SignInRequired => {
             let body = "Sign in to use its tools again.".to_owned();
-            (format!("{title} needs you to sign in"), body, vec![AlertButton::SignIn])
+            (format!("{title} {}", failure.code.predicate()), body, vec![AlertButton::SignIn])
         }
         ProblemKind::RestartFailed => {
             let buttons = vec![AlertButton::Restart, AlertButton::Details];

@@ -73,7 +73,8 @@ impl FoundServers {
                 ServerSpec::Program { command, args, env: env.into_iter().collect(), cwd: folder }
             }
             EntryKind::Http { url, headers } | EntryKind::Sse { url, headers } => {
-                ServerSpec::Http { url, headers: headers.into_iter().collect() }
+                let headers = headers.into_iter().collect();
+                ServerSpec::Http { url, headers, sign_in: entry.sign_in }
             }
         };
         self.servers.push(EditorServer { origin, way });

@@ -212,7 +212,11 @@ mod tests {
         let (editor, whose) = ("cursor".to_owned(), EntryScope::Person);
         ImportedServer {
             name: name.into(),
-            way: Some(ServerSpec::Http { url: url.into(), headers: Default::default() }),
+            way: Some(ServerSpec::Http {
+                url: url.into(),
+                headers: Default::default(),
+                sign_in: None,
+            }),
             secrets: Vec::new(),
             from: vec![EntryOrigin { editor, whose, name: name.into() }],
         }

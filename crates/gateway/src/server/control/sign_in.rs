@@ -11,7 +11,7 @@ use http::StatusCode;
 use tokio::time::timeout;
 
 use evermoor_core::api::{PastedCallback, SignInPage, SignInState};
-use evermoor_core::config::{TransportConfig, UpstreamConfig};
+use evermoor_core::config::UpstreamConfig;
 use evermoor_core::failure::{Code, Failure};
 
 use super::settings::edit_error;
@@ -123,18 +123,11 @@ async fn protected(
     config: Arc<UpstreamConfig>,
 ) -> Result<ProtectedServer, Box<Response>> {
     let refused = |failure| Err(Box::new(refuse(StatusCode::CONFLICT, failure)));
-    if let Some(server) = ProtectedServer::of(&config) {
-        return match server.oauth.grant.needs_a_person() {
-            true => Ok(server),
-            false => refused(no_sign_in(&config)),
-        };
+    if !config.transport.takes_sign_in() {
+        return refused(no_sign_in(&config));
     }
-    match &config.transport {
-        TransportConfig::Http { reach, .. } if !reach.headers.contains_key("authorization") => {}
-        TransportConfig::Http { .. }
-        | TransportConfig::Stdio(_)
-        | TransportConfig::App { .. }
-        | TransportConfig::Demo => return refused(no_sign_in(&config)),
+    if let Some(server) = ProtectedServer::of(&config) {
+        return Ok(server);
     }
     let key = config.name.to_string();
     let edited =

@@ -64,7 +64,7 @@ fn stage(code: Code) -> &'static str {
         | Code::Quit
         | Code::CrashLoop => "Configured, but not reached.",
         Code::Tls => "Reached, but its certificate is not trusted.",
-        Code::AuthRequired => "Reached, but it requires authentication.",
+        Code::AuthRequired => "Reached, but it needs sign-in.",
         Code::Refused | Code::NotMcp => "Reached, but it does not answer as an MCP server.",
         Code::KeychainLocked
         | Code::KeychainRefused
@@ -103,6 +103,7 @@ mod tests {
             hidden: 0,
             app: None,
             touched: None,
+            sign_in: None,
         }
     }
 

@@ -121,7 +121,7 @@ pub(super) fn declined(server: &ProtectedServer, code: &str) -> Failure {
 fn needs_sign_in(server: &ProtectedServer, what: String) -> Failure {
     let remedy = match server.oauth.grant.needs_a_person() {
         true => format!(
-            "Run `evermoor login {}`, or sign in on its page in the dashboard.",
+            "Sign in from the tray menu or on its page in the dashboard, or run `evermoor login {}`.",
             server.name
         ),
         false => "Check `client_id` and `client_secret` in its `oauth` table.".to_owned(),

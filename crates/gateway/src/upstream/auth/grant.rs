@@ -169,6 +169,16 @@ impl GrantHandle {
     }
 }
 
+impl GrantShared {
+    /// The account that is signed in, if it is known.
+    pub(super) fn account(&self) -> Option<String> {
+        match &*self.state.borrow() {
+            GrantState::Usable(token) => token.account.as_deref().map(str::to_owned),
+            GrantState::Refused(_) | GrantState::Unread => None,
+        }
+    }
+}
+
 impl GrantTask {
     pub(super) fn new(
         key: GrantKey,

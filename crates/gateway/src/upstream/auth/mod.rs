@@ -25,11 +25,13 @@
 //! - [`sign_in`]: sign-ins that wait for the user; [`client_identity`]: as which client;
 //!   [`revocation`]: the end of a grant
 //! - [`pending_secrets`]: what is hidden while a sign-in waits
+//! - [`account`]: whose sign-in it is
 //! - [`client_assertion`]: a client with a private key
 //! - [`authorization_server`]: finds the authorization server of a server
 //! - [`oauth_http`]: its requests, with the certificates and the proxy of the upstream
 //! - [`failures`]: what people are told
 
+mod account;
 mod authorization_server;
 mod client_assertion;
 mod client_identity;
@@ -122,6 +124,12 @@ impl Grants {
         let running = context.stop.run_until_cancelled_owned(task.run());
         context.tasks.spawn(running);
         GrantHandle::new(shared)
+    }
+
+    /// The account that the user signed in with at a server, if it is known.
+    pub(crate) fn account(&self, server: &ProtectedServer) -> Option<String> {
+        let running = self.0.by_key.lock().get(&GrantKey::of(server)).and_then(Weak::upgrade);
+        running.and_then(|grant| grant.account())
     }
 
     /// Keeps grants in the file that the configuration names, or in the keychain.

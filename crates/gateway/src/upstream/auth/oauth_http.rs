@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use http::{HeaderValue, header};
 use parking_lot::Mutex;
 use reqwest::redirect::Policy;
 use rmcp::transport::auth::{
@@ -56,6 +57,19 @@ impl OAuthHttp {
     ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
         let sent = timeout(LIMIT, self.send(request, OAuthHttpRedirectPolicy::Stop)).await;
         sent.map_err(|_| format!("no answer within {} s", LIMIT.as_secs()))?
+    }
+
+    /// Gets a document with an access token. Redirects are not followed.
+    pub(super) async fn get(
+        &self,
+        address: &Url,
+        authorization: HeaderValue,
+    ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+        let request = http::Request::get(address.as_str())
+            .header(header::AUTHORIZATION, authorization)
+            .header(header::ACCEPT, "application/json")
+            .body(Vec::new())?;
+        self.send(request, OAuthHttpRedirectPolicy::Stop).await
     }
 
     async fn send(

@@ -102,6 +102,7 @@ impl RenewalClient {
                         resource,
                         client_secret: None,
                         credentials: none,
+                        account: None,
                     })
                 } else {
                     let config = ClientCredentialsConfig::ClientSecret {
@@ -117,6 +118,7 @@ impl RenewalClient {
                         resource,
                         client_secret: None,
                         credentials: none,
+                        account: None,
                     })
                 }
             }

@@ -24,6 +24,7 @@ use url::Url;
 use evermoor_core::api::SignedOut;
 use evermoor_core::failure::Failure;
 
+use super::account::AccountSource;
 use super::authorization_server::{self, Unprepared};
 use super::client_identity::{self, ClientIdentity};
 use super::oauth_http::OAuthHttp;
@@ -52,6 +53,7 @@ struct PendingSignIn {
     session: AuthorizationSession,
     credentials: InMemoryCredentialStore,
     hidden: PendingSecrets,
+    account: AccountSource,
     began: Instant,
     progress: watch::Sender<SignInProgress>,
 }
@@ -96,7 +98,7 @@ impl SignIns {
         asked.oauth.scopes = self.scopes(&server).await?;
         let http = Arc::new(OAuthHttp::new(&server.reach));
         let redirect = self.0.redirect.as_str();
-        let prepared = authorization_server::prepare(&server, http).await;
+        let prepared = authorization_server::prepare(&server, Arc::clone(&http)).await;
         let (mut manager, metadata) = prepared.map_err(|error| match error {
             Unprepared::Unavailable(error) => failures::sign_in_failed(&server, &error),
             Unprepared::Refused(failure) => failure,
@@ -118,9 +120,18 @@ impl SignIns {
         })?;
         let (progress, shown) = watch::channel(SignInProgress::Waiting);
         self.0.progress.lock().insert(server.name.clone(), shown);
+        let account = AccountSource::new(http, &metadata);
         let began = Instant::now();
-        let sign_in =
-            PendingSignIn { server, client, session, credentials, hidden, began, progress };
+        let sign_in = PendingSignIn {
+            server,
+            client,
+            session,
+            credentials,
+            hidden,
+            account,
+            began,
+            progress,
+        };
         let mut pending = self.0.pending.lock();
         pending.retain(|_, other| {
             other.began.elapsed() < LIFETIME && other.server.name != sign_in.server.name
@@ -236,6 +247,7 @@ impl SignIns {
         let grant = StoredGrant {
             resource: sign_in.server.url.to_string(),
             client_secret: sign_in.client.secret.clone().filter(|_| !is_configured),
+            account: sign_in.account.of(&credentials).await,
             credentials,
         };
         let handle = self.0.grants.of(sign_in.server.clone());

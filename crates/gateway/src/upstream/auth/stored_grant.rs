@@ -5,6 +5,7 @@
 //! and secrets are sent only to the authorization server that issued the grant: its issuer is in the
 //! grant and is compared before each renewal and revocation.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -34,6 +35,9 @@ pub(crate) struct StoredGrant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) client_secret: Option<String>,
     pub(super) credentials: StoredCredentials,
+    /// What the authorization server calls the account that signed in, to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) account: Option<String>,
 }
 
 /// An access token, ready to send.
@@ -43,6 +47,8 @@ pub(crate) struct AccessToken {
     /// Counts the tokens of this grant.
     pub(super) number: u64,
     pub(super) lifetime: TokenLifetime,
+    /// Whose it is, if that is known.
+    pub(super) account: Option<Arc<str>>,
 }
 
 impl GrantKey {
@@ -91,7 +97,8 @@ impl StoredGrant {
         let received = Duration::from_secs(self.credentials.token_received_at.unwrap_or_default());
         let received = SystemTime::UNIX_EPOCH.checked_add(received)?;
         let lifetime = TokenLifetime { received, length: tokens.expires_in() };
-        Some(AccessToken { header, number, lifetime })
+        let account = self.account.as_deref().map(Arc::from);
+        Some(AccessToken { header, number, lifetime, account })
     }
 
     /// Hides its secrets wherever something is shown.

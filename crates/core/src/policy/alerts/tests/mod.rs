@@ -142,6 +142,7 @@ fn upstream(name: &str, title: &str, kind: UpstreamKind, app: Option<AppStatus>)
         hidden: 0,
         app,
         touched: None,
+        sign_in: None,
     }
 }
 

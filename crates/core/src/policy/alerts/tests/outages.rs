@@ -157,7 +157,7 @@ fn a_worse_problem_replaces_the_alert() {
 fn a_required_sign_in_is_announced_once() {
     let mut fixture = Fixture::new();
     fixture.down(GITHUB, Code::AuthRequired);
-    assert_eq!(fixture.wait(MINUTE), ["show 0: GitHub needs you to sign in"]);
+    assert_eq!(fixture.wait(MINUTE), ["show 0: GitHub wants you to sign in"]);
     assert!(fixture.wait(5 * HOUR).is_empty());
 }
 
@@ -193,12 +193,12 @@ fn sign(fixture: &mut Fixture, out: bool) -> Vec<String> {
 fn an_app_that_is_signed_out_is_announced_once() {
     let mut fixture = Fixture::new();
     assert!(sign(&mut fixture, true).is_empty());
-    assert_eq!(fixture.wait(MINUTE), ["show 0: PiecesOS needs you to sign in"]);
+    assert_eq!(fixture.wait(MINUTE), ["show 0: PiecesOS wants you to sign in"]);
     assert!(fixture.seen().is_empty() && fixture.wait(12 * HOUR).is_empty());
     assert_eq!(sign(&mut fixture, false), ["replace 0: PiecesOS is back"]);
     assert!(fixture.wait(HOUR).is_empty());
     sign(&mut fixture, true);
-    assert_eq!(fixture.wait(MINUTE), ["show 1: PiecesOS needs you to sign in"]);
+    assert_eq!(fixture.wait(MINUTE), ["show 1: PiecesOS wants you to sign in"]);
 }
 
 #[test]
