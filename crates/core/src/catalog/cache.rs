@@ -65,12 +65,19 @@ pub struct LastKnownUpstream {
     pub concurrent: Option<bool>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
+    /// It was never connected: this is what its preset says.
+    pub presumed: bool,
 }
 
 impl LastKnownUpstream {
     pub fn new(handshake: Handshake, catalog: Catalog, transport: Option<Transport>) -> Self {
         let traits = ToolTraits::of(&catalog.tools);
-        Self { handshake, catalog, transport, concurrent: None, traits }
+        Self { handshake, catalog, transport, concurrent: None, traits, presumed: false }
+    }
+
+    /// What is presumed of an upstream that was never connected.
+    pub fn presumed(handshake: Handshake, catalog: Catalog) -> Self {
+        Self { presumed: true, ..Self::new(handshake, catalog, None) }
     }
 
     /// The same upstream with this observation.
@@ -92,7 +99,7 @@ impl LastKnownUpstream {
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
-    let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _ } = memory;
+    let LastKnownUpstream { handshake, catalog, transport, concurrent, .. } = memory;
     let content = Raw::of(&CacheContent {
         handshake: initialize_result(
             handshake.revision,
