@@ -10,6 +10,8 @@ use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::protocol::sse;
 use evermoor_core::security::tokens::{LOCAL_EDITOR, Tokens};
+use evermoor_platform::ipc::handover::HandoverConnection;
+use evermoor_platform::paths::Paths;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
@@ -64,10 +66,16 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    /// Starts a gateway as systemd does, with the sockets that it kept: the notification socket at `manager`,
-    /// and `stored` as the first descriptor.
+    /// Starts a gateway as systemd does, and waits until it serves.
     #[cfg(target_os = "linux")]
     pub async fn start_as_service(home: &Path, manager: &Path, stored: Option<&OwnedFd>) -> Self {
+        Self::started(Self::service(home, manager, stored), home).await
+    }
+
+    /// A gateway as systemd starts it, with the sockets that it kept: the notification socket at `manager`, and
+    /// `stored` as the first descriptor.
+    #[cfg(target_os = "linux")]
+    pub fn service(home: &Path, manager: &Path, stored: Option<&OwnedFd>) -> Process {
         use std::os::fd::AsRawFd as _;
         let script = match stored {
             Some(socket) => {
@@ -78,12 +86,11 @@ impl Gateway {
             None => String::new(),
         };
         // Other shells accept only descriptors with one digit.
-        let process = Process::start(Path::new("/bin/bash"), |command| {
+        Process::start(Path::new("/bin/bash"), |command| {
             let script = format!("{script} exec \"$0\" serve --home \"$1\"");
             command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
             command.env("HOME", person(home)).env("NOTIFY_SOCKET", manager);
-        });
-        Self::started(process, home).await
+        })
     }
 
     /// Asks it to stop: with a signal, and on Windows, which has none, through the control API.
@@ -304,6 +311,16 @@ pub async fn next_gateway(home: &Path, before: u32) -> RuntimeFile {
         }
     };
     timeout(PATIENCE, next).await.expect("another gateway is started in time")
+}
+
+/// Waits until a supervisor in this process keeps the gateway's address open.
+pub async fn until_held(paths: &Paths) {
+    let ask = async || {
+        let path = paths.listener_holder_file();
+        let mut line = HandoverConnection::connect(&path, std::process::id()).await.ok()?;
+        line.receiver.next().await.ok()??.into_copy().ok()
+    };
+    until_some("the address is held", ask).await;
 }
 
 /// An HTTP client for loopback addresses.

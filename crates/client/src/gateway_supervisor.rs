@@ -7,6 +7,9 @@
 //! attaches again, with backoff between failed attempts. It never gives up. Meanwhile the gateway's
 //! address stays open (`listener_holder`).
 //!
+//! A gateway that the user stopped (`stop_marker`) stays stopped, and its address is closed at once. The task
+//! waits until somebody starts a gateway, or the user asks for one here.
+//!
 //! A gateway that runs under the system's service manager belongs to that manager. It is not
 //! replaced by a newer version, and when it ends the task waits until the manager restarts it,
 //! unless the user asks for another attempt.
@@ -28,6 +31,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::exit_watch::ExitWatch;
 
 use crate::control::ControlClient;
+use crate::gateway_files::stop_marker;
 use crate::launch::Launcher;
 use crate::listener_holder::{GatewayAttachment, ListenerHolder};
 
@@ -41,6 +45,8 @@ pub enum Presence {
     Serving { status: Status },
     /// The gateway is not running. Another attempt follows.
     Lost { failure: Failure },
+    /// The user has stopped the gateway. No attempt follows.
+    Stopped,
 }
 
 /// A handle to the task that keeps a gateway running.
@@ -54,6 +60,8 @@ pub struct GatewaySupervisor {
 impl GatewaySupervisor {
     /// Keeps a gateway running until `stop` is cancelled. The gateway itself keeps running.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
+        // Whoever starts the program of this supervisor wants a gateway.
+        stop_marker::remove(launcher.paths());
         let (publish, presence) = watch::channel(Presence::Starting);
         let retry_now = Arc::new(Notify::new());
         let (attachment, attachments) = watch::channel(GatewayAttachment::Lost);
@@ -89,7 +97,7 @@ impl GatewaySupervisor {
         self.control()?.restart_upstream(name).await.map_err(Failure::from)
     }
 
-    /// Skips the backoff and makes the next attempt now.
+    /// Skips the backoff and makes the next attempt now, also after the user has stopped the gateway.
     pub fn try_now(&self) {
         self.retry_now.notify_one();
     }
@@ -142,6 +150,12 @@ impl SupervisorTask {
                         attempt = 0;
                         continue;
                     }
+                    if stop_marker::exists(self.launcher.paths()) {
+                        self.attachment.send_replace(GatewayAttachment::Stopped);
+                        self.wait_until_wanted().await;
+                        attempt = 0;
+                        continue;
+                    }
                     self.attachment.send_replace(GatewayAttachment::Lost);
                     if end.supervised {
                         self.wait_for_service_manager().await;
@@ -178,6 +192,21 @@ impl SupervisorTask {
                 return;
             }
         }
+    }
+
+    /// Waits until a gateway runs again, or the user asks for one.
+    async fn wait_until_wanted(&self) {
+        tracing::info!("the user has stopped the gateway");
+        self.publish.send_replace(Presence::Stopped);
+        // An earlier request, made while there was nothing to skip.
+        let _ = timeout(Duration::ZERO, self.retry_now.notified()).await;
+        while self.launcher.running().await.is_none() {
+            if timeout(POLL_INTERVAL, self.retry_now.notified()).await.is_ok() {
+                stop_marker::remove(self.launcher.paths());
+                break;
+            }
+        }
+        self.publish.send_replace(Presence::Starting);
     }
 
     /// Whether another gateway now serves instead of this process.

@@ -13,13 +13,13 @@
 //! - [`gateway_supervisor`]: keeps a gateway running and reports its state
 //! - `listener_holder`: keeps its address open while no gateway runs
 //! - [`move_port`]: moves the gateway to another port
-//! - `gateway_files`: reads what the gateway writes for its clients: where it runs, and tokens
+//! - [`gateway_files`]: small files: where the gateway runs, tokens, and whether the user has stopped it
 //! - [`mcp`]: a minimal MCP client for the public endpoint
 //! - [`shim`]: bridges an editor's stdin and stdout to the gateway
 
 pub mod api_proxy;
 pub mod control;
-mod gateway_files;
+pub mod gateway_files;
 mod gateway_stream;
 pub mod gateway_supervisor;
 pub mod http;

@@ -4,7 +4,8 @@
 //! One task has a copy of the gateway's listening socket. When the gateway dies, the socket stays open:
 //! connections wait in its queue instead of being refused. The next gateway, whichever program starts
 //! it, connects to the task and receives a copy in turn. If none has started after [`LONGEST_WAIT`], the
-//! task closes its copy, because a refused connection is more honest than one that nobody accepts.
+//! task closes its copy, because a refused connection is more honest than one that nobody accepts. When the
+//! user stops the gateway, it closes it at once.
 //!
 //! The task asks each gateway that the supervisor attaches to for a copy. A gateway that does not know
 //! the request closes the connection, and its address is not kept.
@@ -31,6 +32,8 @@ pub(crate) enum GatewayAttachment {
     Attached(u64),
     /// The gateway is gone.
     Lost,
+    /// The user has stopped the gateway.
+    Stopped,
 }
 
 /// How long the address stays open without a gateway.
@@ -68,6 +71,10 @@ impl ListenerHolder {
             let goes_on = match attachment {
                 GatewayAttachment::Attached(_) => self.attached().await,
                 GatewayAttachment::Lost => self.lost().await,
+                GatewayAttachment::Stopped => {
+                    self.held = None;
+                    self.answer_until_changed().await
+                }
             };
             if !goes_on {
                 return;
@@ -173,6 +180,7 @@ fn encoded(message: &PredecessorMessage) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
     use std::net::{SocketAddr, TcpStream};
 
     use tokio::time::sleep;
@@ -201,6 +209,21 @@ mod tests {
             drop(attachment);
         };
         tokio::join!(holder.run(), connecting);
+    }
+
+    #[tokio::test]
+    async fn the_address_of_a_gateway_that_the_user_stopped_is_closed_at_once() {
+        let (_folder, attachment, holder, address) = holder();
+        let waiting = TcpStream::connect(address).unwrap();
+        let stopping = async {
+            attachment.send_replace(GatewayAttachment::Stopped);
+            while TcpStream::connect(address).is_ok() {
+                tokio::task::yield_now().await;
+            }
+            drop(attachment);
+        };
+        tokio::join!(holder.run(), stopping);
+        assert_eq!((&waiting).read(&mut [0]).unwrap_or(0), 0, "it is not left to wait");
     }
 
     #[tokio::test]

@@ -117,6 +117,11 @@ impl Paths {
         self.runtime.join("start-failure.json")
     }
 
+    /// Exists while the user has stopped the gateway.
+    pub fn stop_marker(&self) -> PathBuf {
+        self.runtime.join("stopped")
+    }
+
     /// Locked by the running gateway.
     pub fn lock_file(&self) -> PathBuf {
         self.runtime.join("gateway.lock")

@@ -50,7 +50,7 @@ async fn restart_and_wait(supervisor: &GatewaySupervisor, upstream: &str) {
             let found = status.upstreams.iter().find(|one| one.name == upstream);
             found.is_none_or(|found| is_over(found, number, clicked))
         }
-        Presence::Starting | Presence::Lost { .. } => true,
+        Presence::Starting | Presence::Lost { .. } | Presence::Stopped => true,
     };
     drop(presence.wait_for(over).await);
 }

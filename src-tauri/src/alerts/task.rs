@@ -76,7 +76,7 @@ impl<N: Notifier> AlertsTask<N> {
     fn on_presence(&mut self) -> Vec<AlertCommand> {
         let now = now(self.began);
         match &*self.presence.borrow_and_update() {
-            Presence::Starting => self.rules.evaluate(now),
+            Presence::Starting | Presence::Stopped => self.rules.evaluate(now),
             Presence::Serving { status } => self.rules.observe(status, now),
             Presence::Lost { failure } => self.rules.gateway_lost(failure, now),
         }

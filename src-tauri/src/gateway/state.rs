@@ -33,7 +33,7 @@ impl TrayState {
     pub(crate) fn status(&self) -> Option<&Status> {
         match &self.presence {
             Presence::Serving { status } => Some(status),
-            Presence::Starting | Presence::Lost { .. } => None,
+            Presence::Starting | Presence::Lost { .. } | Presence::Stopped => None,
         }
     }
 

@@ -175,6 +175,6 @@ fn editors(presence: &Presence) -> Option<(Vec<&str>, usize)> {
             let names = status.editors.iter().map(|editor| editor.name.as_str()).collect();
             Some((names, status.attached.len()))
         }
-        Presence::Starting | Presence::Lost { .. } => None,
+        Presence::Starting | Presence::Lost { .. } | Presence::Stopped => None,
     }
 }

@@ -13,6 +13,7 @@ pub(crate) fn sentence(presence: &Presence) -> &str {
         Presence::Starting => "Evermoor is starting",
         Presence::Serving { status } => &status.sentence,
         Presence::Lost { .. } => "Evermoor cannot start",
+        Presence::Stopped => "Evermoor is stopped",
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn items(state: &TrayState) -> Vec<Item> {
     match &state.presence {
         Presence::Starting => {}
         Presence::Lost { failure } => items.extend(no_gateway::rows(failure)),
+        Presence::Stopped => items.extend(no_gateway::rows_of_stopped()),
         Presence::Serving { status } => {
             items.extend(top_action(state, status));
             let links = [

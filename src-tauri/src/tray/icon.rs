@@ -23,6 +23,7 @@ pub(crate) fn state(presence: &Presence) -> OverallState {
         Presence::Starting => OverallState::Busy,
         Presence::Serving { status } => status.overall,
         Presence::Lost { .. } => OverallState::Down,
+        Presence::Stopped => OverallState::Paused,
     }
 }
 

@@ -78,12 +78,18 @@ async fn open_stream(gateway: &Gateway, token: &str, tool: &str) -> reqwest::Res
 async fn without_a_token_nothing_is_served_and_nothing_hints_at_a_way_to_get_one() {
     let scene = Scene::new();
     let (gateway, bearer) = gateway(&scene).await;
-    for wrong in
-        ["", "Bearer ", "Bearer wrong", &format!("{bearer}x"), &bearer.replace("Bearer", "Basic")]
-    {
-        let answer = post(&gateway, "/mcp", &[("authorization", wrong)]).await;
-        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{wrong}");
+    for (sent, why) in [
+        ("", "a bearer token is required"),
+        ("Bearer ", "a bearer token is required"),
+        (&bearer.replace("Bearer", "Basic"), "a bearer token is required"),
+        ("Bearer wrong", "this bearer token is not valid"),
+        (&format!("{bearer}x"), "this bearer token is not valid"),
+    ] {
+        let answer = post(&gateway, "/mcp", &[("authorization", sent)]).await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{sent}");
         assert_eq!(answer.headers()["www-authenticate"], "Bearer");
+        let body: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        assert_eq!(body["error"]["what"], format!("Refused: {why}."), "{sent}");
     }
     let in_query = format!("/mcp?token={}", gateway.token());
     assert_eq!(post(&gateway, &in_query, &[]).await.status(), StatusCode::UNAUTHORIZED);

@@ -26,6 +26,16 @@ async fn tools(wire: &Wire) -> (Vec<String>, Duration) {
     (listed(wire, "tools/list").await, began.elapsed())
 }
 
+async fn instructions(wire: &Wire) -> String {
+    let params = json!({
+        "protocolVersion": LATEST,
+        "capabilities": {},
+        "clientInfo": { "name": "wire", "version": "1" },
+    });
+    let answer = wire.post(&request(1, "initialize", params)).await;
+    answer.last()["result"]["instructions"].as_str().unwrap_or_default().to_owned()
+}
+
 #[tokio::test]
 async fn the_list_of_a_server_that_never_ran_is_empty_at_once_and_its_tools_are_announced() {
     let (_scene, mut notes, gateway) = absent_server().await;
@@ -68,15 +78,31 @@ async fn every_list_of_a_server_that_never_ran_is_empty_and_no_error() {
 async fn the_instructions_say_that_a_server_is_away_and_why() {
     let (_scene, _notes, gateway) = absent_server().await;
     for path in ["/mcp/notes", "/mcp"] {
-        let params = json!({
-            "protocolVersion": LATEST,
-            "capabilities": {},
-            "clientInfo": { "name": "wire", "version": "1" },
-        });
-        let answer = Wire::to(&gateway, path).post(&request(1, "initialize", params)).await;
-        let text = answer.last()["result"]["instructions"].as_str().unwrap_or_default().to_owned();
+        let text = instructions(&Wire::to(&gateway, path)).await;
         assert!(text.starts_with("# notes\n\nThis server is not available yet."), "{text}");
         assert!(text.contains("refused"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_instructions_say_that_an_application_is_away_although_its_preset_names_its_tools() {
+    let preset = "title = \"Notes of mine\"\n\
+        [find]\nports = 4000\nowner = true\n\
+        [[mcp]]\ntransport = \"http\"\npath = \"/mcp\"\n\
+        [[tools]]\nname = \"remember\"\ndescription = \"Remembers.\"\n\
+        [linux]\nprocesses = [\"notes\"]\n[macos]\nprocesses = [\"notes\"]\n\
+        [windows]\nprocesses = [\"notes.exe\"]\n";
+    let scene = Scene::new();
+    std::fs::create_dir_all(scene.home().join("presets")).unwrap();
+    std::fs::write(scene.home().join("presets/notes.toml"), preset).unwrap();
+    let gateway = scene.gateway_of("", "[upstreams.mine]\npreset = \"notes\"\n").await;
+    gateway.until_down("mine").await;
+    for (path, tool) in [("/mcp/mine", "remember"), ("/mcp", "mine__remember")] {
+        let wire = Wire::to(&gateway, path);
+        let text = instructions(&wire).await;
+        assert!(text.contains("# Notes of mine\n\nThis server is not available yet."), "{text}");
+        let wire = wire.initialized(LATEST, json!({})).await;
+        assert_eq!(tools(&wire).await.0, [tool]);
     }
 }
 

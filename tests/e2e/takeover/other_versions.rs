@@ -89,6 +89,7 @@ async fn the_client_follows_a_takeover_without_reporting_a_loss() {
     let mut until = async |connected: bool| loop {
         match presence.borrow_and_update().clone() {
             Presence::Lost { failure } => panic!("nothing is lost: {failure}"),
+            Presence::Stopped => panic!("nobody stopped it"),
             Presence::Serving { status } => {
                 let link = status.upstreams.first().map(|upstream| &upstream.link);
                 if link.is_some_and(|link| {

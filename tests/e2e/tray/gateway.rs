@@ -3,6 +3,7 @@
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::{Gateway, http, next_gateway, pretend, runtime};
+use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
@@ -46,6 +47,25 @@ async fn the_tray_restarts_a_dead_gateway_and_editors_continue() {
     tray.until_row("notes — Connected").await;
     editor.call("record", &json!({ "nonce": "same session" })).await;
     assert_eq!(upstream.ledger.executions("same session"), 1);
+}
+
+#[tokio::test]
+async fn a_gateway_that_the_user_stopped_stays_stopped_until_it_is_started_from_the_menu() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    scene.configure("", &[&upstream]);
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+    let before = runtime(&scene.home()).pid;
+
+    let stopped = evermoor(&scene.home()).arg("stop").output().await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&stopped.stdout), "Evermoor is stopped.\n");
+    tray.until_row("Evermoor is stopped").await;
+    tray.click("Start Evermoor").await;
+    tray.until_row("notes — Connected").await;
+    assert_ne!(runtime(&scene.home()).pid, before);
 }
 
 #[tokio::test]

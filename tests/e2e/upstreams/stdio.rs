@@ -1,12 +1,23 @@
 //! Stdio upstreams: programs that the gateway starts, restarts and ends.
 
+#[cfg(unix)]
+use std::time::Duration;
+
 use evermoor_core::api::UpstreamState;
 use evermoor_platform::process::spawn::kill;
 use evermoor_tests::Scene;
+#[cfg(unix)]
+use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::program::{Program, runs, until_gone};
+#[cfg(unix)]
+use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::gateway::{Gateway, http};
+#[cfg(unix)]
+use evermoor_tests::scene::programs::built;
 use evermoor_tests::scene::{entry, freezing};
 use serde_json::json;
+#[cfg(unix)]
+use tokio::time::Instant;
 
 /// A program named `notes` behind a gateway.
 async fn notes(scene: &Scene, ways: &[&str]) -> (Program, Gateway) {
@@ -88,6 +99,46 @@ async fn nothing_is_left_when_the_gateway_is_asked_to_stop() {
     assert!(runs(life) && runs(kin));
     gateway.ask_to_stop().await;
     assert!(gateway.process.ended().await.success());
+    assert_eq!((runs(life), runs(kin)), (false, false));
+}
+
+/// The worst that can happen to a gateway which is stopped: service managers kill what takes longer, and
+/// then nobody would know what became of the call.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_gateway_ends_within_ten_seconds_whatever_hangs_and_ignores_signals() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+    // What a shell ignores, the program that replaces it ignores too.
+    let script = "trap '' TERM; exec \"$0\" \"$@\"".to_owned();
+    let fake = built("fake-stdio").display().to_string();
+    let ledger = program.ledger.path().display().to_string();
+    let args = ["-c".to_owned(), script, fake, ledger, "kin".to_owned(), "stays".to_owned()];
+    let stubborn = entry::program("notes", "/bin/sh".as_ref(), &args);
+    let server = scene.upstream("server").await;
+    let entries = stubborn + &entry::at("server", &server.url);
+    let mut gateway = scene.gateway_of("", &entries).await;
+    let mut of_program = gateway.editor("/mcp/notes").await;
+    let mut of_server = gateway.editor("/mcp/server").await;
+    let (life, kin) = (program.instance(1).await, program.kin(1).await);
+    server.always("tools/call", Act::Hang).await;
+    let stopping = async {
+        program.until_executed("hangs").await;
+        server.ledger.until_executed("hangs too").await;
+        let asked = Instant::now();
+        gateway.ask_to_stop().await;
+        assert!(gateway.process.ended().await.success());
+        asked.elapsed()
+    };
+    let (first, second, took) = tokio::join!(
+        of_program.attempt("hang", "hangs"),
+        of_server.attempt("record", "hangs too"),
+        stopping
+    );
+    for answer in [first, second] {
+        assert!(matches!(answer.verdict, Verdict::Unknown { .. }), "{answer:?}");
+    }
+    assert!(took <= Duration::from_secs(10), "{took:?}");
     assert_eq!((runs(life), runs(kin)), (false, false));
 }
 

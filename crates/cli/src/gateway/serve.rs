@@ -5,6 +5,7 @@
 
 use tokio_util::sync::CancellationToken;
 
+use evermoor_client::gateway_files::stop_marker;
 use evermoor_core::config::{Config, TransportConfig};
 use evermoor_core::failure::Failure;
 use evermoor_core::lifecycle::version;
@@ -107,7 +108,10 @@ fn once(instance: &Instance, run: GatewayRun) -> RunEnd {
     // One thread is faster: calls are only forwarded, and passing them between threads costs more.
     match run_async(serve(config, instance, run)) {
         Ok(end) => end,
-        Err(error) => RunEnd::Exit(Exit::failure(&error)),
+        Err(error) => {
+            close_waiting();
+            RunEnd::Exit(Exit::failure(&error))
+        }
     }
 }
 
@@ -130,7 +134,6 @@ async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
             return RunEnd::Exit(match error {
                 ServeError::Keys(_) => {
                     terminal::print_error(&failure);
-                    close_waiting();
                     Exit::BadConfiguration
                 }
                 ServeError::AlreadyRunning
@@ -141,6 +144,7 @@ async fn serve(config: Config, instance: &Instance, run: GatewayRun) -> RunEnd {
             });
         }
     };
+    stop_marker::remove(&instance.paths);
     if run.banner {
         print_banner(&gateway, demo);
     }
@@ -209,7 +213,8 @@ async fn runs_already(paths: &Paths) -> Exit {
     Exit::Ok
 }
 
-/// Closes the connections that wait in a socket which the service manager keeps open.
+/// Closes the connections that wait in a socket which the service manager keeps open, if the start fails
+/// before the gateway takes that socket.
 fn close_waiting() {
     if let Some(listener) = stored_listener::take() {
         let _ = stored_listener::close_waiting(&listener);

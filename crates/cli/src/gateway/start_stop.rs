@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use evermoor_client::ControlClient;
+use evermoor_client::gateway_files::stop_marker;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::startup::service;
 
@@ -19,8 +20,6 @@ pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Another process does not report its state, so we poll its runtime file.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Within this time, the tray restarts a gateway that stopped.
-const TRAY_RESTART_TIME: Duration = Duration::from_secs(2);
 
 pub(crate) fn start(instance: &Instance) -> Exit {
     let launcher = match instance.launcher() {
@@ -51,18 +50,18 @@ pub(crate) fn stop(instance: &Instance) -> Exit {
     let progress = Progress::show("Stopping Evermoor once running calls finish");
     let stopped = run_async(async {
         let supervised = control.status().await.is_ok_and(|status| status.supervised);
-        control.stop().await?;
+        // The tray, and editors that do not call, leave it stopped.
+        stop_marker::write(&instance.paths).map_err(|error| {
+            let what = format!("Cannot write to the folder of the running gateway: {error}.");
+            Failure::new(Code::Internal, what, "Check its permissions.")
+        })?;
+        control.stop().await.inspect_err(|_| stop_marker::remove(&instance.paths))?;
         if supervised {
             // Otherwise the next connection would start it again.
             service::release().await;
         }
         let next = next_gateway(instance, &control, STOP_TIMEOUT).await?;
-        let again = match (next, instance.tray().is_some()) {
-            (Some(_), _) => true,
-            (None, true) => is_started_again(instance).await,
-            (None, false) => false,
-        };
-        Ok::<_, Failure>(again)
+        Ok::<_, Failure>(next.is_some())
     });
     drop(progress);
     let again = match stopped {
@@ -74,11 +73,14 @@ pub(crate) fn stop(instance: &Instance) -> Exit {
         terminal::print_json(serde_json::json!({ "stopped": true, "startedAgain": again }));
     } else if again {
         terminal::print_message(&"Evermoor stopped, but was started again.");
-        terminal::print_note(&"The tray keeps it running. Quit the tray first.");
+        terminal::print_note(
+            &"An editor that runs `evermoor connect` made a call. Close it, then stop Evermoor again.",
+        );
     } else {
         terminal::print_message(&"Evermoor is stopped.");
         terminal::print_note(
-            &"To start it, run `evermoor start`. An editor that runs `evermoor connect` starts it too.",
+            &"To start it, run `evermoor start` or choose Start Evermoor in the tray. The next call of an editor \
+              that runs `evermoor connect` starts it too, and so does the next login if Evermoor starts then.",
         );
     }
     Exit::Ok
@@ -168,17 +170,6 @@ async fn next_gateway(
     }
     let what = format!("The gateway (process {}) is still running.", before.runtime().pid);
     Err(Failure::new(Code::Timeout, what, "Run `evermoor logs`, or end that process."))
-}
-
-async fn is_started_again(instance: &Instance) -> bool {
-    let deadline = Instant::now() + TRAY_RESTART_TIME;
-    while Instant::now() < deadline {
-        if ControlClient::find(&instance.paths).is_some() {
-            return true;
-        }
-        sleep(POLL_INTERVAL).await;
-    }
-    false
 }
 
 fn print_endpoint(control: &ControlClient, what: &str) {

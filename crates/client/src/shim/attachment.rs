@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::failure::{Code, Failure};
@@ -17,7 +17,7 @@ use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::protocol::shim_frames::Hello;
 
 use super::http_fallback::{HttpFallback, HttpLink};
-use crate::gateway_files::{runtime_file, token};
+use crate::gateway_files::{runtime_file, stop_marker, token};
 use crate::gateway_stream::GatewayStream;
 use crate::http::{HttpError, HttpResponse};
 use crate::launch::Launcher;
@@ -26,6 +26,9 @@ use crate::launch::Launcher;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long HTTP is used before the private socket is tried again.
 const SOCKET_RETRY: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether a stopped gateway was started.
+const STOPPED_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Tells the gateway that this editor connects over stdio.
 const AGENT: &str = concat!("evermoor-connect/", env!("CARGO_PKG_VERSION"));
@@ -148,6 +151,13 @@ impl Attachment {
 
     fn known(&self) -> Option<GatewayLink> {
         self.gateway.lock().clone().filter(GatewayLink::is_open)
+    }
+
+    /// Waits while the user has stopped the gateway, unless a call has started it.
+    pub(super) async fn until_wanted(&self) {
+        while stop_marker::exists(self.launcher.paths()) {
+            sleep(STOPPED_INTERVAL).await;
+        }
     }
 
     /// Forgets the gateway, so that the next message finds or starts one.

@@ -2,7 +2,7 @@
 //!
 //! The stream is opened once the editor has sent `notifications/initialized`. Whenever it ends, it
 //! is opened again with the id of the last event received, so that the gateway replays what the
-//! editor missed.
+//! editor missed. A gateway that the user has stopped is started again by a call of the editor, not by this.
 
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub(super) async fn listen(shim: Arc<Shim>) {
             }
         }
         sleep(RETRY_INTERVAL).await;
+        shim.attachment.until_wanted().await;
     }
 }
 

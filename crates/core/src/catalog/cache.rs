@@ -66,6 +66,8 @@ pub struct LastKnownUpstream {
     pub concurrent: Option<bool>,
     /// What must be known about the tools before a call.
     pub traits: ToolTraits,
+    /// It was never connected: this is what its preset says.
+    pub presumed: bool,
     lists: ListResults,
 }
 
@@ -73,7 +75,12 @@ impl LastKnownUpstream {
     pub fn new(handshake: Handshake, catalog: Catalog, transport: Option<Transport>) -> Self {
         let traits = ToolTraits::of(&catalog.tools);
         let lists = ListResults::default();
-        Self { handshake, catalog, transport, concurrent: None, traits, lists }
+        Self { handshake, catalog, transport, concurrent: None, traits, presumed: false, lists }
+    }
+
+    /// What is presumed of an upstream that was never connected.
+    pub fn presumed(handshake: Handshake, catalog: Catalog) -> Self {
+        Self { presumed: true, ..Self::new(handshake, catalog, None) }
     }
 
     /// The result of a list request.
@@ -100,8 +107,7 @@ impl LastKnownUpstream {
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::TransportConfig::fingerprint).
 pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
-    let LastKnownUpstream { handshake, catalog, transport, concurrent, traits: _, lists: _ } =
-        memory;
+    let LastKnownUpstream { handshake, catalog, transport, concurrent, .. } = memory;
     let content = Raw::of(&CacheContent {
         handshake: initialize_result(
             handshake.revision,

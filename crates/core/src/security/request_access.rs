@@ -20,7 +20,9 @@ pub enum AccessDenied {
     #[error("requests from web pages are not accepted")]
     Origin,
     #[error("a bearer token is required")]
-    Token,
+    NoToken,
+    #[error("this bearer token is not valid")]
+    WrongToken,
     #[error("too many wrong tokens")]
     TooManyTokens,
     #[error("too many unknown session ids")]
@@ -127,7 +129,7 @@ pub fn bearer<'a>(visitor: AccessRequest<'a>) -> Result<&'a str, AccessDenied> {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
             Ok(token)
         }
-        Some(_) | None => Err(AccessDenied::Token),
+        Some(_) | None => Err(AccessDenied::NoToken),
     }
 }
 
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!(with("Bearer abc"), Ok("abc"));
         assert_eq!(with("bearer abc"), Ok("abc"));
         for bad in ["Bearer ", "Bearer", "Basic abc", ""] {
-            assert_eq!(with(bad), Err(AccessDenied::Token), "{bad}");
+            assert_eq!(with(bad), Err(AccessDenied::NoToken), "{bad}");
         }
         assert!(!same_token("", "") && !same_token("ab", "abc") && same_token("abc", "abc"));
     }

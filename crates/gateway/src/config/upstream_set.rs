@@ -303,7 +303,7 @@ fn presumed(upstream: &config::UpstreamConfig, presets: &PresetSet) -> Option<Ar
         &Raw::of(&serde_json::json!({ "name": preset.title, "version": "" })),
         None,
     ))?;
-    Some(Arc::new(KnownCatalog::new(handshake, catalog, None)))
+    Some(Arc::new(KnownCatalog::presumed(handshake, catalog)))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::lifecycle::shutdown;
 use crate::lifecycle::takeover;
 use crate::lifecycle::takeover::{CurrentGateway, TakenOver, TakeoverTerms};
 use crate::server::bind;
+use crate::server::bind::StoredListener;
 use crate::server::serve_error::ServeError;
 use crate::system::keys;
 use crate::system::keys::KeyError;
@@ -66,11 +67,23 @@ impl Gateway {
         paths: Paths,
         stop: CancellationToken,
     ) -> Result<Self, ServeError> {
+        let stored = StoredListener::take();
+        let started = Self::start_at(&stored, lock, config, paths, stop).await;
+        started.inspect_err(|_| stored.close_waiting())
+    }
+
+    async fn start_at(
+        stored: &StoredListener,
+        lock: InstanceLock,
+        config: Config,
+        paths: Paths,
+        stop: CancellationToken,
+    ) -> Result<Self, ServeError> {
         prepare_process().await;
         // A killed gateway may have left its runtime file, which must not be mistaken for ours.
         let _ = std::fs::remove_file(paths.runtime_file());
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
-        let listener = bind::listen_or_inherit(&paths, config.gateway.listen).await?;
+        let listener = bind::listen_or_inherit(&paths, stored, config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());

@@ -16,6 +16,7 @@ use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Hidden, asked_for};
 use evermoor_core::catalog::{ItemOrigin, ListKind};
 use evermoor_core::failure::outcome::Answer;
+use evermoor_core::policy::first_list::Outlook;
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{gateway_info, method};
@@ -119,9 +120,9 @@ impl Router {
                 Some(known) => {
                     ServerDescription::of_upstream(&known.handshake, known.protocol_version())
                 }
-                None => ServerDescription::of_gateway(crate::VERSION, &[])
-                    .with_absent(&absent(std::slice::from_ref(upstream))),
-            },
+                None => ServerDescription::of_gateway(crate::VERSION, &[]),
+            }
+            .with_absent(&absent(std::slice::from_ref(upstream))),
             ViewScope::All => {
                 let upstreams = self.upstreams(view);
                 let known: Vec<(String, Arc<KnownCatalog>)> = upstreams
@@ -186,9 +187,13 @@ impl Router {
     async fn route_merged(&self, view: &View, request: &Request) -> Destination {
         if let Some(list) = ListKind::from_method(&request.method) {
             let upstreams = self.upstreams(view);
-            let waiting =
-                upstreams.iter().map(|one| one.first_known(move |why| view.longest_wait(why)));
-            join_all(waiting).await;
+            // Editors that start soon show their tools: those of the others do not wait for one that is down.
+            let any_known = upstreams.iter().any(|one| one.state().known.is_some());
+            let wait = move |why| match why {
+                Outlook::Down if any_known => Duration::ZERO,
+                Outlook::Starting | Outlook::Down | Outlook::NeedsPerson => view.longest_wait(why),
+            };
+            join_all(upstreams.iter().map(|one| one.first_known(wait))).await;
             self.catalogs_covered().await;
             return answered(request, view.merged().list_result(list));
         }
@@ -309,11 +314,12 @@ async fn one(view: &View, upstream: &UpstreamHandle, request: &Request) -> Desti
     Destination::Upstream(upstream.clone(), request.clone())
 }
 
-/// The upstreams that were never connected: their titles, and why they are away.
+/// The upstreams that were never connected, although the tools of some are presumed: their titles, and why they
+/// are away.
 fn absent(upstreams: &[UpstreamHandle]) -> Vec<(&str, String)> {
     let absent = upstreams.iter().filter_map(|upstream| {
         let state = upstream.state();
-        if state.known.is_some() {
+        if state.known.is_some_and(|known| !known.presumed) {
             return None;
         }
         let why = match state.link {

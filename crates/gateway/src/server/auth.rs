@@ -66,7 +66,7 @@ impl Authenticator {
     fn wrong_token(&self) -> AccessDenied {
         match self.is_over_limit(GuessTarget::Token, MAX_WRONG_TOKENS) {
             true => AccessDenied::TooManyTokens,
-            false => AccessDenied::Token,
+            false => AccessDenied::WrongToken,
         }
     }
 
@@ -75,7 +75,7 @@ impl Authenticator {
         if !self.settings.borrow().require_token {
             return Ok(self.editors.without_token());
         }
-        let token = token.filter(|token| !token.is_empty()).ok_or(AccessDenied::Token)?;
+        let token = token.filter(|token| !token.is_empty()).ok_or(AccessDenied::NoToken)?;
         self.editors.by_token(token).ok_or_else(|| self.wrong_token())
     }
 
@@ -243,8 +243,11 @@ fn refuse(refusal: AccessDenied) -> Response {
             (StatusCode::FORBIDDEN, "Use the address that `evermoor status` shows.")
         }
         AccessDenied::Origin => (StatusCode::FORBIDDEN, "Use an MCP client, not a web page."),
-        AccessDenied::Token => {
+        AccessDenied::NoToken => {
             (StatusCode::UNAUTHORIZED, "Send the header `Authorization: Bearer <token>`.")
+        }
+        AccessDenied::WrongToken => {
+            (StatusCode::UNAUTHORIZED, "Run `evermoor setup` to give the client a valid token.")
         }
         AccessDenied::TooManyTokens => {
             (StatusCode::TOO_MANY_REQUESTS, "Correct the token in the client's configuration.")
@@ -260,7 +263,7 @@ fn refuse(refusal: AccessDenied) -> Response {
     let body = api::ErrorBody { error: Failure::new(Code::Forbidden, what, remedy) };
     let mut response = (status, axum::Json(body)).into_response();
     let more = match refusal {
-        AccessDenied::Token => (header::WWW_AUTHENTICATE, "Bearer"),
+        AccessDenied::NoToken | AccessDenied::WrongToken => (header::WWW_AUTHENTICATE, "Bearer"),
         AccessDenied::TooManyTokens | AccessDenied::TooManySessions => (header::RETRY_AFTER, "60"),
         AccessDenied::TooManyConnections => (header::RETRY_AFTER, "5"),
         AccessDenied::NoHost | AccessDenied::Host | AccessDenied::Origin => return response,

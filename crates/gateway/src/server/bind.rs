@@ -44,13 +44,36 @@ pub(crate) async fn take_lock(paths: &Paths) -> Result<InstanceLock, ServeError>
 /// How long the holder of the address may take to answer.
 const HOLDER_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The socket that the service manager kept open while the gateway starts.
+pub(crate) struct StoredListener(Option<std::net::TcpListener>);
+
+impl StoredListener {
+    pub(crate) fn take() -> Self {
+        Self(stored_listener::take())
+    }
+
+    fn copy(&self) -> Option<std::net::TcpListener> {
+        self.0.as_ref().and_then(|listener| listener.try_clone().ok())
+    }
+
+    /// Closes the connections that wait, because the gateway cannot start. The service manager keeps the
+    /// socket, so they would wait for ever.
+    pub(crate) fn close_waiting(&self) {
+        let closed = self.0.as_ref().map(stored_listener::close_waiting);
+        if let Some(Err(error)) = closed {
+            tracing::warn!(%error, "connections still wait for a gateway that cannot start");
+        }
+    }
+}
+
 /// The socket that the last gateway listened on, if the system or the tray kept it open, with the
 /// connections that wait in it. Otherwise a new one.
 pub(crate) async fn listen_or_inherit(
     paths: &Paths,
+    stored: &StoredListener,
     address: SocketAddr,
 ) -> Result<TcpListener, ServeError> {
-    let held = match stored_listener::take() {
+    let held = match stored.copy() {
         Some(listener) => Some(listener),
         None => timeout(HOLDER_TIMEOUT, held_by_tray(paths)).await.ok().flatten(),
     };

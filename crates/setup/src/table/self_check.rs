@@ -9,7 +9,7 @@ pub struct SelfCheck {
     run: Vec<String>,
     /// What it needs in its environment.
     pub variables: Vec<(String, String)>,
-    /// What it prints if it can use the entry.
+    /// What it prints if it can use the entry. `$NAME` stands for the name of the entry.
     good: String,
     /// What it prints if it cannot.
     bad: Option<String>,
@@ -57,8 +57,9 @@ impl SelfCheck {
     /// What the output for an entry means. In a list, only the lines with its name count.
     pub fn judge(&self, name: &str, output: &str) -> SelfCheckResult {
         let counts = |line: &&str| !self.list || line.contains(name);
-        let says = |text: &String| output.lines().filter(counts).any(|line| line.contains(text));
-        match (self.bad.as_ref().is_some_and(says), says(&self.good), self.connects) {
+        let says = |text: &str| output.lines().filter(counts).any(|line| line.contains(text));
+        let good = says(&self.good.replace("$NAME", name));
+        match (self.bad.as_deref().is_some_and(says), good, self.connects) {
             (true, _, _) => SelfCheckResult::Fails,
             (false, true, true) => SelfCheckResult::Connects,
             (false, true, false) => SelfCheckResult::Reads,
@@ -92,6 +93,14 @@ mod tests {
             ("grok", "      \"healthy\": false\n", SelfCheckResult::Fails),
             ("mcporter", "  \"status\": \"ok\",\n", SelfCheckResult::Connects),
             ("mcporter", "  \"status\": \"offline\",\n", SelfCheckResult::Fails),
+            ("droid", "  evermoor (stdio)\n", SelfCheckResult::Reads),
+            ("droid", "  other (stdio)\n", SelfCheckResult::Unclear),
+            (
+                "hermes",
+                "  ✓ Connected (42ms)\n  ✓ Tools discovered: 3\n",
+                SelfCheckResult::Connects,
+            ),
+            ("hermes", "  ✗ Connection failed (42ms): refused\n", SelfCheckResult::Fails),
             ("claude-code", "", SelfCheckResult::Unclear),
         ] {
             assert_eq!(judge(id, output), means, "{id}: {output}");

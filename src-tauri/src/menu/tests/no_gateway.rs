@@ -1,4 +1,4 @@
-//! The menu while the gateway cannot start.
+//! The menu while no gateway runs.
 
 use insta::assert_snapshot;
 
@@ -32,5 +32,13 @@ fn any_other_failure_is_shown_with_its_remedy() {
     ---
     Try again [try-again]
     Show details… [show #/doctor]
+    ");
+}
+
+#[test]
+fn a_gateway_that_the_user_stopped_can_be_started() {
+    assert_snapshot!(head(&state(Presence::Stopped)), @r"
+    Evermoor is stopped [show #/]
+    Start Evermoor [try-again]
     ");
 }

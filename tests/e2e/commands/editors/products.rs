@@ -46,6 +46,27 @@ async fn claude_code_is_connected_through_its_own_program() {
 }
 
 #[tokio::test]
+async fn undo_removes_every_entry_that_claude_code_got() {
+    for through_its_program in [true, false] {
+        let scene = Scene::new();
+        let (_upstream, _gateway, machine) = stage(&scene).await;
+        if through_its_program {
+            machine.install("claude", &claude());
+        }
+        for arguments in [&["claude-code"][..], &["claude-code", "--upstream", "notes"]] {
+            assert_eq!(machine.set_up(arguments).await["outcome"], "connected");
+        }
+        let listed = machine.said(&claude(), &["mcp", "list"]).await;
+        assert!(listed.contains("evermoor"), "{listed}");
+        for undone in machine.setup(&["claude-code", "--undo"]).await {
+            assert_eq!(undone["outcome"], "undone", "{undone}");
+        }
+        let listed = machine.said(&claude(), &["mcp", "list"]).await;
+        assert!(!listed.contains("evermoor"), "{listed}");
+    }
+}
+
+#[tokio::test]
 async fn claude_code_is_connected_through_its_file_where_its_program_is_not_found() {
     let scene = Scene::new();
     let (_upstream, gateway, machine) = stage(&scene).await;

@@ -2,9 +2,17 @@
 
 use std::time::Duration;
 
+#[cfg(unix)]
+use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::CallAnswer;
+#[cfg(unix)]
+use evermoor_tests::editor::answer::Verdict;
+#[cfg(unix)]
+use evermoor_tests::fakes::program::{Program, until_gone};
 use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::gateway::Gateway;
+#[cfg(unix)]
+use evermoor_tests::scene::freezing;
 use evermoor_tests::scene::wait::until;
 
 use super::{Play, is_unknown, timed};
@@ -31,6 +39,31 @@ async fn a_call_to_a_frozen_server_ends_within_45_s_and_the_server_is_used_again
     play.gateway.until_connected("notes").await;
     play.works("after").await;
     play.check("frozen", &answer);
+}
+
+/// A process stopped by a signal or a debugger is not busy, although a program may do one thing at a time.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_call_to_a_program_that_is_stopped_ends_within_45_s_and_another_process_is_started() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+    let gateway = scene.gateway_of("", &program.entry()).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.patience = 2 * PROMISED;
+    let before = editor.attempt("record", "before").await;
+    assert_eq!(before.verdict, Verdict::Done, "{before:?}");
+    let stopped = program.instance(1).await;
+    freezing::freeze(stopped);
+    let (answer, took) = timed(editor.attempt("record", "stopped")).await;
+    assert!(is_stalled(&answer), "{answer:?}");
+    assert!(took <= PROMISED, "{took:?}");
+    let after = editor.attempt("record", "after").await;
+    assert_eq!(after.verdict, Verdict::Done, "{after:?}");
+    assert_eq!(program.starts(), 2);
+    freezing::thaw(stopped);
+    program.until_executed("stopped").await;
+    until_gone(stopped).await;
+    assert_eq!(program.ledger.executions("stopped"), 1);
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use evermoor_core::api::UpstreamState;
 use evermoor_platform::clock;
+use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::upstream::script::Act;
 
@@ -140,6 +142,23 @@ async fn an_upstream_that_needs_credentials_from_the_start_is_shown_as_such() {
     assert!(is_not_sent(&answer), "{answer:?}");
     let down = play.gateway.until_down("notes").await;
     assert_eq!(down.word(), "Needs sign-in");
+}
+
+#[tokio::test]
+async fn a_configured_header_that_was_refused_is_named() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    upstream.always("initialize", Act::refuse(401)).await;
+    upstream.always("server/discover", Act::refuse(401)).await;
+    let secret = scene.path("secret");
+    std::fs::write(&secret, "expired").unwrap();
+    let headers = format!("headers = {{ X-Api-Key = '${{file:{}}}' }}\n", secret.display());
+    let gateway = scene.gateway_to("hold = 1", "notes", &upstream.url, &headers).await;
+    let down = gateway.until_down("notes").await;
+    assert_eq!(down.word(), "Needs sign-in");
+    let UpstreamState::Down { failure, .. } = down.link else { panic!("it is down") };
+    assert!(failure.what.contains("refused the configured header `x-api-key`"), "{failure}");
+    assert!(!failure.to_string().contains("expired"), "{failure}");
 }
 
 #[tokio::test]

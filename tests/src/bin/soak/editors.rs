@@ -1,137 +1,130 @@
-//! The editors: they call without a pause, and their answers are compared with the ledgers.
+//! Ten editors call without a pause, each call with its own nonce.
 
-use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::editor::answer::Answer;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::oracle::ledger::Ledger;
-use evermoor_tests::oracle::{self, RecordedCall};
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::clients::{BrokenConnection, CallingEditor, HttpEditor, SseEditor};
 
 /// The pause between two calls of an editor: ten editors leave a small machine some time for the gateway.
 const PACE: Duration = Duration::from_millis(10);
+/// How long the calls in flight may take when the editors are to rest.
+const LAST_CALLS: Duration = Duration::from_secs(60);
 /// The upstream that is never broken.
-const STEADY: &str = "steady";
+pub(crate) const STEADY: &str = "steady";
+pub(crate) const UPSTREAMS: [&str; 6] =
+    [STEADY, "first", "second", "stateless", "events", "program"];
 
-/// All editors, and their answers since the last check.
-pub(crate) struct SoakEditors {
-    calls: Arc<Mutex<Vec<RecordedCall>>>,
-    ledgers: [Ledger; 6],
+/// A call and how it ended.
+pub(crate) struct EndedCall {
+    pub(crate) nonce: CallNonce,
+    pub(crate) end: Result<Answer, BrokenConnection>,
+    pub(crate) began: Instant,
+    pub(crate) took: Duration,
+}
+
+/// What a call records: its upstream, its editor, and which of the editor's calls it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CallNonce {
+    pub(crate) upstream: String,
+    pub(crate) editor: usize,
+    pub(crate) call: usize,
+}
+
+impl CallNonce {
+    /// The nonce in a line of a ledger, if it is one.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let upstream = words.next()?.to_owned();
+        let (editor, call) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        words.next().is_none().then_some(Self { upstream, editor, call })
+    }
+}
+
+impl std::fmt::Display for CallNonce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.upstream, self.editor, self.call)
+    }
+}
+
+/// All editors, and their calls since the last check.
+pub(crate) struct Editors {
+    ended: Arc<Mutex<Vec<EndedCall>>>,
     tasks: JoinSet<()>,
-    stop: watch::Sender<bool>,
-    figures: Figures,
+    /// Each call holds it for reading. Whoever holds it for writing lets the editors rest.
+    calling: Arc<RwLock<()>>,
 }
 
-/// The result.
-#[derive(Default)]
-pub(crate) struct Figures {
-    pub(crate) faults: usize,
-    pub(crate) calls: usize,
-    done: usize,
-    not_sent: usize,
-    unknown: usize,
-    /// Answers that contradict the ledger.
-    wrong: Vec<String>,
-    doubled: usize,
-    /// Answers with the nonce of another call.
-    swapped: usize,
-    pub(crate) unanswered: usize,
-    slowest_steady: Duration,
-    /// Descriptors, and memory in KiB.
-    pub(crate) at_start: Option<(usize, u64)>,
-    pub(crate) at_end: Option<(usize, u64)>,
-}
-
-impl SoakEditors {
-    /// Ten editors: over HTTP and through the shim, for one upstream and for all of them.
-    pub(crate) async fn attach(gateway: &Gateway, ledgers: [Ledger; 6]) -> Self {
-        let mut editors = Self {
-            calls: Arc::default(),
-            ledgers,
-            tasks: JoinSet::new(),
-            stop: watch::Sender::new(false),
-            figures: Figures::default(),
-        };
-        let alone = ["steady", "first", "second", "stateless", "events", "program"];
-        for name in alone {
-            let editor = gateway.editor(&format!("/mcp/{name}")).await;
-            editors.add(editor, &[(name, tool(name).to_owned())]);
+impl Editors {
+    /// Three editors with a session, three 2026-07-28 editors, two over HTTP+SSE and two through the shim; for
+    /// one upstream and for all of them.
+    pub(crate) async fn attach(gateway: &Gateway) -> Self {
+        let mut editors =
+            Self { ended: Arc::default(), tasks: JoinSet::new(), calling: Arc::default() };
+        for name in [STEADY, "program"] {
+            let editor = HttpEditor::with_session(gateway, &format!("/mcp/{name}"), true).await;
+            editors.add(CallingEditor::Http(editor), &alone(name));
         }
-        for name in ["first", "program"] {
-            let editor = gateway.editor_over_shim(Some(name)).await;
-            editors.add(editor, &[(name, tool(name).to_owned())]);
+        let without_keepalive = HttpEditor::with_session(gateway, "/mcp", false).await;
+        editors.add(CallingEditor::Http(without_keepalive), &merged());
+        for name in [STEADY, "second"] {
+            let editor = HttpEditor::stateless(gateway, &format!("/mcp/{name}"));
+            editors.add(CallingEditor::Http(editor), &alone(name));
         }
-        let merged = alone.map(|name| (name, format!("{name}__{}", tool(name))));
-        let over_http = gateway.editor("/mcp").await.without_keepalive();
-        editors.add(over_http, &merged);
-        editors.add(gateway.editor_over_shim(None).await, &merged);
+        editors.add(CallingEditor::Http(HttpEditor::stateless(gateway, "/mcp")), &merged());
+        editors.add(CallingEditor::Sse(SseEditor::to(gateway, "/sse/first")), &alone("first"));
+        editors.add(CallingEditor::Sse(SseEditor::to(gateway, "/sse")), &merged());
+        let shim = gateway.editor_over_shim(Some("second")).await;
+        editors.add(CallingEditor::Shim(shim), &alone("second"));
+        editors.add(CallingEditor::Shim(gateway.editor_over_shim(None).await), &merged());
         editors
     }
 
-    fn add(&mut self, mut editor: Editor, tools: &[(&'static str, String)]) {
+    fn add(&mut self, mut editor: CallingEditor, tools: &[(&'static str, String)]) {
         let (number, tools) = (self.tasks.len(), tools.to_vec());
-        let (calls, stop) = (Arc::clone(&self.calls), self.stop.subscribe());
+        let (ended, calling) = (Arc::clone(&self.ended), Arc::clone(&self.calling));
         self.tasks.spawn(async move {
-            for (count, (upstream, tool)) in tools.iter().cycle().enumerate() {
-                if *stop.borrow() {
-                    return;
-                }
-                let nonce = format!("{upstream} editor {number} call {count}");
+            for (call, (upstream, tool)) in tools.iter().cycle().enumerate() {
+                let permission = calling.read().await;
+                let nonce = CallNonce { upstream: (*upstream).to_owned(), editor: number, call };
                 let began = Instant::now();
-                let answer = editor.attempt(tool, &nonce).await;
-                calls.lock().push(RecordedCall { nonce, answer, took: began.elapsed() });
-                tokio::time::sleep(PACE).await;
+                let end = editor.attempt(tool, &nonce.to_string()).await;
+                ended.lock().push(EndedCall { nonce, end, began, took: began.elapsed() });
+                drop(permission);
+                sleep(PACE).await;
             }
         });
     }
 
-    /// Compares the answers so far with the ledgers, and forgets them.
-    pub(crate) fn check(&mut self) {
-        let calls = std::mem::take(&mut *self.calls.lock());
-        let mut executed: HashMap<String, usize> = HashMap::new();
-        for ledger in &self.ledgers {
-            executed.extend(ledger.all());
-        }
-        let figures = &mut self.figures;
-        for call in &calls {
-            let executions = executed.get(&call.nonce).copied().unwrap_or_default();
-            figures.wrong.extend(oracle::contradiction(&call.nonce, &call.answer, executions));
-            figures.doubled += usize::from(executions > 1);
-            match call.answer.verdict {
-                Verdict::Done => {
-                    figures.done += 1;
-                    figures.swapped += usize::from(call.answer.text != call.nonce);
-                }
-                Verdict::NotSent { .. } => figures.not_sent += 1,
-                Verdict::Unknown { .. } => figures.unknown += 1,
-                Verdict::Executed { .. } | Verdict::Refused { .. } => {}
-            }
-            if call.nonce.starts_with(STEADY) {
-                figures.slowest_steady = figures.slowest_steady.max(call.took);
-            }
-        }
-        figures.calls += calls.len();
+    /// Lets the calls in flight end and the editors rest until the value is dropped. `None` if a call does
+    /// not end.
+    pub(crate) async fn rest(&self) -> Option<OwnedRwLockWriteGuard<()>> {
+        timeout(LAST_CALLS, Arc::clone(&self.calling).write_owned()).await.ok()
     }
 
-    /// Lets every editor finish its call. An editor whose call is never answered panics.
-    pub(crate) async fn stop(&mut self) {
-        self.stop.send_replace(true);
-        while let Some(ended) = self.tasks.join_next().await {
-            self.figures.unanswered += usize::from(ended.is_err());
-        }
+    /// The calls since the last time.
+    pub(crate) fn ended_calls(&self) -> Vec<EndedCall> {
+        std::mem::take(&mut *self.ended.lock())
     }
 
-    pub(crate) fn figures(mut self) -> Figures {
-        self.check();
-        self.figures
+    /// How many editors gave up: a call through the shim was not answered, or an answer was not for its call.
+    pub(crate) fn given_up(&mut self) -> usize {
+        std::iter::from_fn(|| self.tasks.try_join_next()).count()
     }
+}
+
+fn alone(upstream: &'static str) -> [(&'static str, String); 1] {
+    [(upstream, tool(upstream).to_owned())]
+}
+
+fn merged() -> [(&'static str, String); 6] {
+    UPSTREAMS.map(|name| (name, format!("{name}__{}", tool(name))))
 }
 
 /// The tool that records its call, as the two kinds of fake upstreams name it.
@@ -139,37 +132,5 @@ fn tool(upstream: &str) -> &'static str {
     match upstream {
         "stateless" | "events" => "echo",
         _ => "record",
-    }
-}
-
-impl Figures {
-    /// Whether every promise held. Memory is judged by the reader: it depends on the length of the run.
-    pub(crate) fn are_good(&self) -> bool {
-        let descriptors = self.at_start.zip(self.at_end);
-        self.wrong.is_empty()
-            && self.doubled + self.swapped + self.unanswered == 0
-            && self.done > 0
-            && descriptors.is_none_or(|((start, _), (end, _))| end <= start + 2)
-    }
-}
-
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for wrong in self.wrong.iter().take(20) {
-            writeln!(f, "WRONG: {wrong}")?;
-        }
-        let Self { calls, done, not_sent, unknown, faults, .. } = self;
-        write!(
-            f,
-            "calls {calls} (done {done}, not sent {not_sent}, unknown {unknown}), faults {faults}: "
-        )?;
-        let lost = self.wrong.len();
-        let (doubled, swapped, unanswered) = (self.doubled, self.swapped, self.unanswered);
-        write!(f, "lost {lost}, doubled {doubled}, swapped {swapped}, unanswered {unanswered}; ")?;
-        if let Some(((open, memory), (open_after, memory_after))) = self.at_start.zip(self.at_end) {
-            write!(f, "descriptors {open} at start, {open_after} at end; ")?;
-            write!(f, "memory {memory} KiB at start, {memory_after} KiB at end; ")?;
-        }
-        write!(f, "slowest call to the upstream that never failed: {:?}", self.slowest_steady)
     }
 }

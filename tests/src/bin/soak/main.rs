@@ -1,25 +1,34 @@
 //! `soak [--minutes N]`: ten editors call six upstreams while everything keeps failing, for hours if wanted.
 //!
 //! # Theory of operation
-//! A real gateway runs with upstreams over streamable HTTP (sessions and stateless), HTTP+SSE and stdio.
-//! Editors of each kind call them without a pause, each call with its own nonce. [`faults`] breaks one
-//! upstream or its network at a time; the upstream `steady` is never broken, and the slowest call to it
-//! shows what the others cost it. Each minute the answers are compared with what was executed, as the
-//! oracle's rules say, and forgotten, so that the program itself does not grow.
+//! A real gateway runs with upstreams over streamable HTTP (sessions and stateless), HTTP+SSE and stdio. A
+//! supervisor in this process keeps its address open and restarts it, as the tray does. Editors of each kind
+//! ([`clients`]) call without a pause, each call with its own nonce. [`faults`] breaks one upstream, its network
+//! or the gateway at a time; the upstream `steady` is never broken, and the slowest call to it shows what
+//! the others cost it. Each minute the answers are compared with what was executed ([`figures`]) and
+//! forgotten, so that the program itself does not grow.
 //!
-//! It prints one line with the figures and fails if a call was lost, doubled, swapped or not answered.
-//! `SEED=…` repeats the same faults in the same order.
+//! The gateway is killed and taken over during the first [`REPLACING`] of the time; the last gateway then runs
+//! to the end, so that its memory can be judged. Its resources are measured while the editors rest.
+//!
+//! It prints the figures and fails if a call was lost, doubled, swapped or not answered, or if the gateway needs
+//! more memory or descriptors than before. `SEED=…` repeats the same faults in the same order.
 
 #![expect(clippy::print_stdout, reason = "the figures are the result of this program")]
 
+mod clients;
 mod editors;
 mod faults;
+mod figures;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use evermoor_client::GatewaySupervisor;
+use evermoor_client::launch::Launcher;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
+use evermoor_platform::paths::Paths;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::program::Program;
 use evermoor_tests::fakes::single_version::upstream::{FakeTransport, SingleVersionUpstream};
@@ -28,9 +37,12 @@ use evermoor_tests::oracle::measure;
 use evermoor_tests::oracle::random::Dice;
 use evermoor_tests::scene::entry;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use editors::{Figures, SoakEditors};
-use faults::Breakable;
+use editors::{Editors, UPSTREAMS};
+use faults::{Breakable, BreakableGateway};
+use figures::{Comparison, Figures, Resources};
 
 const USAGE: &str = "soak [--minutes N]: how long it runs; 60 minutes by default";
 /// How long calls are held, and how long one may take: short, so that every limit is reached often.
@@ -38,10 +50,17 @@ const SETTINGS: &str = "hold = 2";
 const CALL_TIMEOUT: &str = "call_timeout = 5\n";
 /// How often answers are compared with the ledgers.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// How long the gateway runs before its resources are measured for the first time.
-const WARM_UP: Duration = Duration::from_secs(30);
-/// How long the last calls may take.
-const LAST_CALLS: Duration = Duration::from_secs(60);
+/// How long the editors call before the first fault.
+const WARM_UP: Duration = Duration::from_secs(10);
+/// Until when the gateway is killed and taken over, and when the last one is warm, as parts of the time.
+const REPLACING: f64 = 0.4;
+const WARM: f64 = 0.6;
+/// How many faults are of the gateway: one of this many.
+const GATEWAY_FAULTS: u64 = 20;
+/// Idle connections and buffers are given back within this time.
+const REST: Duration = Duration::from_secs(10);
+/// How long the supervisor's tasks may take to end.
+const LAST_TASKS: Duration = Duration::from_secs(10);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -94,19 +113,12 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
     ]
     .map(|entry| entry + CALL_TIMEOUT)
     .concat();
-    let gateway = scene.gateway_of(SETTINGS, &entries).await;
-    for name in ["steady", "first", "second", "stateless", "events", "program"] {
+    let mut gateway = scene.gateway_of(SETTINGS, &entries).await;
+    for name in UPSTREAMS {
         gateway.until_connected(name).await;
     }
-    let ledgers = [
-        steady.ledger.clone(),
-        first.ledger.clone(),
-        second.ledger.clone(),
-        stateless.ledger.clone(),
-        events.ledger.clone(),
-        program.ledger.clone(),
-    ];
-    let mut editors = SoakEditors::attach(&gateway, ledgers).await;
+    let ledgers = UPSTREAMS.map(|name| scene.path(&format!("{name}.ledger")));
+    let mut comparison = Comparison::of(ledgers);
     let mut broken = [
         Breakable::Scripted(first, first_network),
         Breakable::Scripted(second, second_network),
@@ -115,28 +127,63 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
         Breakable::Program(program),
     ];
 
-    let began = Instant::now();
-    let (mut faults, mut at_start, mut checked) = (0, None, Instant::now());
+    let paths = Paths::find(Some(scene.home())).expect("a home has paths");
+    let launcher = Launcher::new(scene.evermoor(), Some(scene.home()), paths);
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let _supervisor = GatewaySupervisor::start(launcher.clone(), &tasks, stop.clone());
+    let mut breakable = BreakableGateway::of(scene.home(), launcher);
+    // From now on every gateway is started in the same way, so that their resources can be compared.
+    breakable.take_over().await;
+    gateway.process.ended().await;
+    let mut editors = Editors::attach(&gateway).await;
+    sleep(WARM_UP).await;
+    comparison.figures.at_start = measured_at_rest(&editors, &breakable).await;
+
+    let (began, mut checked) = (Instant::now(), Instant::now());
     while began.elapsed() < length {
-        let place = usize::try_from(dice.roll() % broken.len() as u64).expect("a small number");
-        broken[place].break_once(&mut dice).await;
-        faults += 1;
-        if at_start.is_none() && began.elapsed() >= WARM_UP.min(length / 2) {
-            at_start = Some(measure::resources(gateway.process.pid()));
+        let replacing = began.elapsed() < length.mul_f64(REPLACING);
+        if replacing && dice.roll().is_multiple_of(GATEWAY_FAULTS) {
+            breakable.break_once(&mut dice).await;
+        } else {
+            let place = usize::try_from(dice.roll() % broken.len() as u64).expect("a small number");
+            broken[place].break_once(&mut dice).await;
+        }
+        comparison.figures.faults += 1;
+        if comparison.figures.warm.is_none() && began.elapsed() >= length.mul_f64(WARM) {
+            comparison.figures.warm = measured_at_rest(&editors, &breakable).await;
         }
         if checked.elapsed() >= CHECK_INTERVAL {
             checked = Instant::now();
-            editors.check();
+            let calls = editors.ended_calls();
+            comparison.compare(&calls, &breakable.kills, &breakable.takeovers);
         }
     }
-    let ended = timeout(LAST_CALLS, editors.stop()).await.is_ok();
-    // Idle connections and buffers are given back within seconds.
-    sleep(Duration::from_secs(10).min(length / 2)).await;
-    let mut figures = editors.figures();
-    figures.faults = faults;
-    figures.unanswered += usize::from(!ended);
-    figures.at_start = at_start.flatten();
-    figures.at_end = measure::resources(gateway.process.pid());
+    let Some(resting) = editors.rest().await else {
+        comparison.add_unanswered(1, "a call did not end");
+        return comparison.figures;
+    };
+    sleep(REST).await;
+    comparison.figures.at_end = measure::resources(breakable.pid());
+    let calls = editors.ended_calls();
+    comparison.compare(&calls, &breakable.kills, &breakable.takeovers);
+    comparison.add_unanswered(editors.given_up(), "an editor gave up");
+    drop((resting, editors));
+    let mut figures = comparison.figures;
+    figures.kills = breakable.kills.len();
+    figures.takeovers = breakable.takeovers.len() / 2;
+    figures.not_replaced = breakable.not_replaced;
+    stop.cancel();
+    tasks.close();
+    let _ = timeout(LAST_TASKS, tasks.wait()).await;
     drop(steady);
     figures
+}
+
+/// The gateway's resources while the editors rest.
+async fn measured_at_rest(editors: &Editors, gateway: &BreakableGateway) -> Option<Resources> {
+    let resting = editors.rest().await?;
+    sleep(REST).await;
+    let resources = measure::resources(gateway.pid());
+    drop(resting);
+    resources
 }

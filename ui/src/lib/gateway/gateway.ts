@@ -9,6 +9,8 @@ export type Presence =
   | { kind: 'starting' }
   | { kind: 'serving'; status: Status }
   | { kind: 'lost'; failure: Failure }
+  /** The user has stopped the gateway. Only the tray application's window can tell. */
+  | { kind: 'stopped' }
   /** The page has no valid token. `stale`: the link was used before or has expired. */
   | { kind: 'locked'; stale: boolean }
 

@@ -67,6 +67,7 @@ function tell(board: Board, presence: Presence): Board {
       return { ...board, presence: { ...presence, since }, requested: {}, revoking: {} }
     }
     case 'starting':
+    case 'stopped':
       return { ...board, presence }
     case 'locked':
       return { ...emptyBoard(board.now), presence }

@@ -34,6 +34,8 @@ export const cancel = 'Cancel'
 
 export const starting = 'Evermoor is starting…'
 export const restarting = 'Evermoor is restarting…'
+export const stopped = 'Evermoor is stopped'
+export const startAgain = 'To start it, choose Start Evermoor in the tray.'
 export const away = 'Evermoor is not responding'
 export const soonBack = 'This usually takes a few seconds.'
 export const ready = 'The gateway is running.'

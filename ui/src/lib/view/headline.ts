@@ -34,6 +34,8 @@ export function headlineOf({ presence, now }: Board): Headline {
       }
       return { shape: 'down', sentence: texts.away, detail: failure.remedy }
     }
+    case 'stopped':
+      return { shape: 'paused', sentence: texts.stopped, detail: texts.startAgain }
     case 'starting':
     case 'locked':
       return { shape: 'busy', sentence: texts.starting, detail: texts.soonBack }

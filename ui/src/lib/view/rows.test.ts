@@ -134,6 +134,11 @@ test('an editor shows how much it sees', () => {
   expect(sees(1, 2, 1)).toBe('Sees 1 tool, 2 prompts, 1 resource')
 })
 
+test('a gateway that the user stopped is not called lost', () => {
+  const board = next(serving(upstream('A')), { kind: 'observed', presence: { kind: 'stopped' } }, NOON)
+  expect(headlineOf(later(board, 60_000))).toMatchObject({ shape: 'paused', sentence: 'Evermoor is stopped' })
+})
+
 test('the headline has an action only if exactly one is urgent', () => {
   expect(helpOf(serving(upstream('A'), upstream('B', down())))?.name).toBe('b')
   expect(helpOf(serving(upstream('A', down()), upstream('B', down())))).toBeUndefined()

@@ -99,7 +99,7 @@ impl ServerDescription {
     pub fn with_absent(self, absent: &[(&str, String)]) -> Self {
         let absent = absent.iter().map(|(title, why)| {
             let why = quoted(why);
-            format!("# {title}\n\nThis server is not available yet. Its tools appear when it is.\n\n{why}")
+            format!("# {title}\n\nThis server is not available yet. Its tools can be used when it is.\n\n{why}")
         });
         let parts: Vec<String> = self.instructions.into_iter().chain(absent).collect();
         Self { instructions: (!parts.is_empty()).then(|| parts.join("\n\n")), ..self }
@@ -196,7 +196,7 @@ mod tests {
         let result: serde_json::Value = shown.handshake(SessionVersion::LATEST).read().unwrap();
         assert_eq!(
             result["instructions"],
-            "# Notes\n\n> A.\n\n# Files\n\nThis server is not available yet. Its tools appear when it is.\n\n\
+            "# Notes\n\n> A.\n\n# Files\n\nThis server is not available yet. Its tools can be used when it is.\n\n\
              > Connection refused.\n> # Notes"
         );
     }

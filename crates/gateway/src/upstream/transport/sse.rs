@@ -62,7 +62,7 @@ async fn open(clients: &HttpClients, url: &Url) -> Result<(SseReader, Url), Fail
         return Err(failure);
     }
     if !answer.status().is_success() || !answer.is_event_stream() {
-        return Err(status::refused(url, answer).await);
+        return Err(status::refused(url, clients, answer).await);
     }
     let mut events = SseReader::new(answer, &clients.buffers);
     while let Some(event) = events.next().await {
@@ -184,7 +184,7 @@ async fn refused(answer: HttpAnswer, endpoint: &Url, clients: &HttpClients) -> S
         return SendError::AuthRequired(failure);
     }
     if status == StatusCode::UNAUTHORIZED {
-        return SendError::AuthRequired(status::refused(endpoint, answer).await);
+        return SendError::AuthRequired(status::refused(endpoint, clients, answer).await);
     }
     let body = excerpt(&body_or_nothing(answer).await);
     let text = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();

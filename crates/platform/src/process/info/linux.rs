@@ -43,11 +43,17 @@ pub(super) fn is_stopped(pid: u32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.stopped)
 }
 
+/// The process group that a process belongs to.
+pub(super) fn group(pid: u32) -> Option<u32> {
+    Stat::of(pid)?.group.try_into().ok()
+}
+
 struct Stat {
     /// It has exited and is not reaped yet.
     exited: bool,
     /// A signal or a debugger has stopped it.
     stopped: bool,
+    group: u64,
     spent: u64,
     started: u64,
 }
@@ -64,6 +70,7 @@ impl Stat {
         Some(Self {
             exited: matches!(*fields.first()?, "Z" | "X"),
             stopped: matches!(*fields.first()?, "T" | "t"),
+            group: number(2)?,
             spent: number(11)? + number(12)?,
             started: number(19)?,
         })

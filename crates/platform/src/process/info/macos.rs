@@ -79,6 +79,11 @@ pub(super) fn is_stopped(pid: u32) -> bool {
     info(pid).is_some_and(|info| info.pbi_status == libc::SSTOP)
 }
 
+/// The process group that a process belongs to.
+pub(super) fn group(pid: u32) -> Option<u32> {
+    Some(info(pid)?.pbi_pgid)
+}
+
 /// The two names that the system reports, cut off after 32 and 16 bytes.
 fn reported(info: &libc::proc_bsdinfo) -> [&[u8]; 2] {
     [bytes(&info.pbi_name), bytes(&info.pbi_comm)]

@@ -95,16 +95,9 @@ pub async fn is_stopped_on(port: u16) -> bool {
     owner.is_some_and(|owner| system::is_stopped(owner.pid))
 }
 
-#[cfg(unix)]
+/// A process has group 0 if it belongs to the kernel, or to a group outside of the container.
 fn is_in_group(pid: u32, leader: u32) -> bool {
-    let id = |pid: u32| i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    let group = id(pid).and_then(|pid| rustix::process::getpgid(Some(pid)).ok());
-    group.is_some() && group == id(leader)
-}
-
-#[cfg(windows)]
-fn is_in_group(pid: u32, leader: u32) -> bool {
-    pid == leader
+    leader != 0 && system::group(pid) == Some(leader)
 }
 
 /// The process that listens on a port of the loopback address, if it can be found.
@@ -178,6 +171,22 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let found = listening_on(listener.local_addr().unwrap().port()).await.unwrap();
         assert_eq!(found.pid, std::process::id());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_stopped_process_is_found_among_all_others() {
+        use rustix::process::{Pid, Signal, kill_process};
+        let mut sleeping = crate::process::spawn::command("sleep");
+        let mut child = sleeping.arg("60").kill_on_drop(true).spawn().unwrap();
+        let leader = child.id().unwrap();
+        assert!(!group_is_stopped(leader).await);
+        let pid = i32::try_from(leader).ok().and_then(Pid::from_raw).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        while !group_is_stopped(leader).await {
+            tokio::task::yield_now().await;
+        }
+        child.kill().await.unwrap();
     }
 
     #[test]

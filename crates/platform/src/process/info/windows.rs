@@ -50,6 +50,12 @@ pub(super) fn name(pid: u32) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
+/// Windows has no process groups: each process is one of its own.
+#[expect(clippy::unnecessary_wraps, reason = "other systems may not know")]
+pub(super) fn group(pid: u32) -> Option<u32> {
+    Some(pid)
+}
+
 /// Windows has no such state: a debugger suspends the threads of a process one by one.
 pub(super) fn is_stopped(_pid: u32) -> bool {
     false

@@ -108,5 +108,7 @@ async fn refused(target: &HttpTarget, answer: HttpAnswer) -> HandshakeError {
         }
         Ok(_) | Err(_) => None,
     };
-    HandshakeError { failure: status::refused_with(&target.url, status, &body), instead }
+    let credential = target.clients.credential();
+    let failure = status::refused_with(&target.url, credential, status, &body);
+    HandshakeError { failure, instead }
 }

@@ -209,7 +209,9 @@ pub(super) async fn refusal(
         return Err(CallError::NotSent(status::session_lost(&target.url)));
     }
     if status == StatusCode::UNAUTHORIZED {
-        return Err(CallError::AuthRequired(status::refused_with(&target.url, status, &body)));
+        let credential = target.clients.credential();
+        let failure = status::refused_with(&target.url, credential, status, &body);
+        return Err(CallError::AuthRequired(failure));
     }
     let outcome = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => outcome,

@@ -6,16 +6,19 @@
 //! transport has rules of its own in `transport/sse.rs`, where a 404 does not mean that the session is gone.
 
 use bytes::Bytes;
-use http::{StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 use url::Url;
 
 use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::failure::{Code, Failure};
 
 use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
-use super::client::{HttpAnswer, HttpCallError};
+use super::client::{HttpAnswer, HttpCallError, HttpClients};
 use super::reply::body_or_nothing;
 use crate::system::budget::NoRoom;
+
+/// What to do about a header that was refused.
+const REFUSED_HEADER: &str = "Correct it in `headers`, or store a new secret for it with `evermoor secret set NAME`. If the server wants a sign-in instead, remove the header and run `evermoor login`.";
 
 /// What is known of a call whose answer did not arrive.
 pub(super) fn lost(error: &HttpCallError) -> CallError {
@@ -116,12 +119,12 @@ pub(crate) fn failure(url: &Url, error: &HttpCallError) -> Failure {
     Failure::new(code, what, remedy)
 }
 
-pub(crate) async fn refused(url: &Url, answer: HttpAnswer) -> Failure {
+pub(crate) async fn refused(url: &Url, clients: &HttpClients, answer: HttpAnswer) -> Failure {
     let status = answer.status();
     if let Some(redirected) = redirected(url, &answer) {
         return redirected;
     }
-    refused_with(url, status, &body_or_nothing(answer).await)
+    refused_with(url, clients.credential(), status, &body_or_nothing(answer).await)
 }
 
 /// Whether a refusal means that the session is gone: 404 by the specification, but servers also send
@@ -145,14 +148,27 @@ pub(super) fn is_challenge(answer: &HttpAnswer) -> bool {
     answer.headers().contains_key(header::WWW_AUTHENTICATE)
 }
 
-/// Like [`refused`], for an answer whose body was read already.
-pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failure {
-    let what = format!("{} answered {status}: {}", host_and_port(url), excerpt(body));
+/// Like [`refused`], for an answer whose body was read already. `credential` is the configured header that
+/// said who asks.
+pub(super) fn refused_with(
+    url: &Url,
+    credential: Option<&HeaderName>,
+    status: StatusCode,
+    body: &Bytes,
+) -> Failure {
+    let (server, said) = (host_and_port(url), excerpt(body));
     let code = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Code::AuthRequired,
         _ => Code::Refused,
     };
-    Failure::new(code, what, remedy(code))
+    match credential.filter(|_| code == Code::AuthRequired) {
+        Some(header) => {
+            let what =
+                format!("{server} refused the configured header `{header}` ({status}): {said}");
+            Failure::new(code, what, REFUSED_HEADER)
+        }
+        None => Failure::new(code, format!("{server} answered {status}: {said}"), remedy(code)),
+    }
 }
 
 /// A redirect to another origin, which is not followed.
@@ -233,6 +249,21 @@ pub(crate) fn ended(url: &Url) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_header_is_named_and_not_mistaken_for_a_missing_one() {
+        let url = Url::parse("https://mcp.example.com/mcp").unwrap();
+        let refused =
+            |credential, status| refused_with(&url, credential, status, &Bytes::from_static(b"no"));
+        let header = HeaderName::from_static("x-api-key");
+        let sent = refused(Some(&header), StatusCode::UNAUTHORIZED);
+        assert!(sent.what.contains("refused the configured header `x-api-key`"), "{sent}");
+        assert!(sent.remedy.contains("Correct it in `headers`"), "{sent}");
+        let none = refused(None, StatusCode::UNAUTHORIZED);
+        assert!(none.what.contains("answered 401") && none.remedy.contains("Sign in"), "{none}");
+        let other = refused(Some(&header), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!other.what.contains("x-api-key"), "{other}");
+    }
 
     #[test]
     fn a_lost_session_is_recognised_in_every_spelling() {

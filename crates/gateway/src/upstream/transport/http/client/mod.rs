@@ -113,6 +113,15 @@ impl HttpClients {
         &self.headers
     }
 
+    /// The configured header that says who asks: `Authorization`, or the first one with a secret.
+    pub(crate) fn credential(&self) -> Option<&HeaderName> {
+        let says_who = |(name, value): &(&HeaderName, &HeaderValue)| {
+            **name == header::AUTHORIZATION || value.is_sensitive()
+        };
+        let mut configured = self.headers.iter().filter(|_| self.grant.is_none());
+        configured.find(says_who).map(|(name, _)| name)
+    }
+
     /// Adds the token of this grant to every request. The headers have a target for it from the start, so
     /// that a call copies no more than it would without one.
     pub(crate) fn with_grant(mut self, grant: Option<GrantHandle>) -> Self {
