@@ -20,10 +20,10 @@ use crate::instance::Instance;
 pub(crate) fn become_shim() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     if ShimArguments::read(&args, |name| std::env::var_os(name)).is_some()
-        && let Ok(this) = std::env::current_exe()
+        && let Ok(small) = spawn::beside_this_program("evermoor-shim")
     {
         // The error says that there is no such program, which is no mistake.
-        let _ = spawn::become_program(&this.with_file_name("evermoor-shim"), &args);
+        let _ = spawn::become_program(&small, &args);
     }
 }
 
