@@ -2,7 +2,7 @@
 //
 // The tray has some 400 crates: its first check takes minutes, later ones seconds. So the usual run always lints the
 // headless crates, and the tray only on CI or if it was linted before. The tests for Windows are compiled a second time, which
-// also takes minutes when nothing is in the cache. So they run on CI, and where they have passed once.
+// also takes minutes when nothing is in the cache. So they run where they have passed once.
 
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -46,7 +46,7 @@ export function platformSteps({ system, ci, warm, strict }) {
     const line = command("scripts/xcheck", checkArguments(triple, whole));
     return { name, command: line, skip, unavailable, after: whole ? remember(triple) : undefined };
   });
-  const wanted = strict || Boolean(ci) || warm("wine");
+  const wanted = strict || warm("wine");
   const cold = wanted ? undefined : "its first run takes minutes: run npm run check:platforms once";
   const tests = [
     // The tests start these programs. By itself, cargo builds only those of the package under test.
