@@ -42,6 +42,15 @@ Var GatewayMovedAside
   ${EndIf}
 !macroend
 
+; Shims that still run keep the file that was moved aside. Deleting it on restart (/REBOOTOK) needs an administrator, so this user's
+; next logon deletes it, and the folder if nothing else is in it.
+!macro DeleteAtLogon
+  ${If} ${FileExists} "$INSTDIR\evermoor.old-*.exe"
+    WriteRegStr HKCU "Software\Microsoft\Windows\CurrentVersion\RunOnce" "${BUNDLEID}" \
+      'cmd /d /c del /q "$INSTDIR\evermoor.old-*.exe" & rmdir "$INSTDIR"'
+  ${EndIf}
+!macroend
+
 ; An update may run the uninstaller of the old version. Then the gateway keeps running.
 !macro NSIS_HOOK_PREUNINSTALL
   ${If} $UpdateMode <> 1
@@ -51,4 +60,7 @@ Var GatewayMovedAside
     DeleteRegKey HKCU "Software\Classes\AppUserModelId\${BUNDLEID}"
   ${EndIf}
   !insertmacro MoveGatewayAside
+  ${If} $UpdateMode <> 1
+    !insertmacro DeleteAtLogon
+  ${EndIf}
 !macroend

@@ -5,6 +5,10 @@
 //! - [`faults`], [`wake`]: failures; [`hostile`]: servers and files that attack their reader
 //! - [`incidents`]: the record of outages
 //! - [`pause`], [`reload`]: what a user changes
+//!
+//! [`wake`] runs only on Linux, where a test can take the place of logind, which reports sleep. On macOS and
+//! Windows the kernel reports it, and nothing outside the gateway can stand in for that. What the gateway
+//! does with a notice is the same code on all systems; only `platform::sleep` differs.
 
 pub(crate) mod faults;
 pub(crate) mod hostile;

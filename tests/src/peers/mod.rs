@@ -86,7 +86,8 @@ fn installed(path: PathBuf) -> PathBuf {
 
 /// A Node that is recent enough for all of them.
 pub fn node() -> PathBuf {
-    installed(folder().join("node_modules/node/bin/node"))
+    let file = format!("node_modules/node/bin/node{}", std::env::consts::EXE_SUFFIX);
+    installed(folder().join(file))
 }
 
 pub(crate) fn python() -> PathBuf {

@@ -21,16 +21,11 @@ use crate::instance::Instance;
 pub(crate) fn become_shim() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     if ShimArguments::read(&args, |name| std::env::var_os(name)).is_some()
-        && let Ok(this) = std::env::current_exe()
+        && let Ok(small) = spawn::beside_this_program("evermoor-shim")
     {
         // An error means that there is no such program: the shim then runs in this process.
-        let _ = spawn::become_program(&beside(&this, "evermoor-shim"), &args);
+        let _ = spawn::become_program(&small, &args);
     }
-}
-
-/// Another program in the folder of this one. A link to this one may be elsewhere, and macOS names the link.
-fn beside(this: &Path, name: &str) -> PathBuf {
-    this.canonicalize().unwrap_or_else(|_| this.to_owned()).with_file_name(name)
 }
 
 pub(crate) fn run(instance: &Instance, upstream: Option<&str>, editor: Option<&str>) -> Exit {

@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -64,6 +64,16 @@ pub fn become_program(program: &Path, args: &[OsString]) -> io::Error {
 #[cfg(windows)]
 pub fn become_program(_: &Path, _: &[OsString]) -> io::Error {
     io::ErrorKind::Unsupported.into()
+}
+
+/// The path of a program that is installed beside this one.
+pub fn beside_this_program(name: &str) -> io::Result<PathBuf> {
+    Ok(beside(&std::env::current_exe()?, name))
+}
+
+/// macOS reports the path by which a program was started, which may be a link to it.
+fn beside(program: &Path, name: &str) -> PathBuf {
+    program.canonicalize().as_deref().unwrap_or(program).with_file_name(name)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the rule points to this module")]
@@ -187,6 +197,20 @@ pub(crate) fn endless() -> (&'static str, Vec<String>) {
 mod tests {
     use super::*;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_started_by_a_link_finds_what_is_installed_beside_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let installed = folder.path().canonicalize().unwrap().join("installed");
+        std::fs::create_dir(&installed).unwrap();
+        let (program, link) = (installed.join("evermoor"), folder.path().join("evermoor"));
+        std::fs::write(&program, "").unwrap();
+        std::os::unix::fs::symlink(&program, &link).unwrap();
+        assert_eq!(beside(&link, "evermoor-shim"), installed.join("evermoor-shim"));
+        let gone = Path::new("/gone/evermoor");
+        assert_eq!(beside(gone, "evermoor-shim"), Path::new("/gone/evermoor-shim"));
+    }
 
     #[cfg(unix)]
     #[tokio::test]

@@ -4,10 +4,13 @@
 //! - [`states`]: a keychain that is locked, silent or missing
 //! - [`import`]: servers with secrets, imported from editors
 //! - [`canary`]: a search for leaked secrets
+//!
+//! On Linux the keychain is that of a private session. On Windows it is the Credential Manager of the person who
+//! runs the tests, so each secret has a name of its own. On macOS, `scripts/package/test-app.mjs` tries a secret:
+//! for a keychain of its own, it must change a setting of this user.
 
 #[cfg(target_os = "linux")]
 mod canary;
-#[cfg(target_os = "linux")]
 mod import;
 #[cfg(target_os = "linux")]
 mod states;
@@ -35,6 +38,32 @@ impl Session for Keyring {
     fn variables(&self) -> Vec<(&'static str, &str)> {
         vec![("DBUS_SESSION_BUS_ADDRESS", self.address())]
     }
+}
+
+#[cfg(target_os = "linux")]
+async fn session() -> Keyring {
+    Keyring::start().await
+}
+
+/// The session of the person who runs the tests.
+#[cfg(windows)]
+struct OwnSession;
+
+#[cfg(windows)]
+impl Session for OwnSession {
+    fn variables(&self) -> Vec<(&'static str, &str)> {
+        Vec::new()
+    }
+}
+
+#[cfg(windows)]
+async fn session() -> OwnSession {
+    OwnSession
+}
+
+/// A name that no other test uses.
+fn own_name(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
 }
 
 /// Runs a command in a session, with this standard input.

@@ -1,34 +1,10 @@
 //! A secret in the keychain, from the first value to the last.
-//!
-//! On Linux the keychain is that of a private session. On Windows it is the Credential Manager, and the
-//! test uses a name of its own. On macOS the only keychain is that of the user who runs the tests.
 
 use super::*;
 use evermoor_core::failure::Code;
 use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::scene::entry;
 use serde_json::{Value, json};
-
-#[cfg(target_os = "linux")]
-async fn session() -> Keyring {
-    Keyring::start().await
-}
-
-/// The session of the user who runs the tests.
-#[cfg(windows)]
-struct OwnSession;
-
-#[cfg(windows)]
-impl Session for OwnSession {
-    fn variables(&self) -> Vec<(&'static str, &str)> {
-        Vec::new()
-    }
-}
-
-#[cfg(windows)]
-async fn session() -> OwnSession {
-    OwnSession
-}
 
 /// A line of `evermoor secret list`.
 fn is_listed(list: &str, line: &str) -> bool {
@@ -38,7 +14,7 @@ fn is_listed(list: &str, line: &str) -> bool {
 #[tokio::test]
 async fn a_secret_is_set_used_changed_and_removed() {
     let (scene, session) = (Scene::new(), session().await);
-    let name = format!("canny-{}", std::process::id());
+    let name = own_name("canny");
     let name = name.as_str();
     let upstream = scene.upstream("notes").await;
     let proxy = Proxy::to(&upstream.url).await;

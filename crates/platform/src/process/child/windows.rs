@@ -11,10 +11,6 @@ use std::process::ExitStatus;
 use std::ptr::{from_mut, from_ref, null};
 
 use tokio::process::{Child, Command};
-use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
-use windows_sys::Win32::System::Diagnostics::ToolHelp::{
-    CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
-};
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
@@ -22,11 +18,11 @@ use windows_sys::Win32::System::JobObjects::{
     QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
 };
 use windows_sys::Win32::System::Threading::{
-    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, OpenThread, ResumeThread,
-    THREAD_SUSPEND_RESUME,
+    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED,
 };
 
 use super::program::PathKind;
+use crate::process::info::threads;
 
 pub(super) const THREAD_MUST_LIVE: bool = false;
 
@@ -47,7 +43,7 @@ impl Group {
         if assigned == 0 {
             return Err(io::Error::last_os_error());
         }
-        resume(child.id().ok_or(io::ErrorKind::BrokenPipe)?)?;
+        threads::resume(child.id().ok_or(io::ErrorKind::BrokenPipe)?)?;
         Ok(group)
     }
 
@@ -100,39 +96,6 @@ fn new_job() -> io::Result<OwnedHandle> {
         )
     };
     if limited == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
-}
-
-/// Resumes a suspended process. Its only thread is found in the list of all threads.
-#[expect(unsafe_code, reason = "calls the Win32 API")]
-fn resume(process: u32) -> io::Result<()> {
-    // SAFETY: the result is checked before it is used.
-    let list = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) };
-    if list == INVALID_HANDLE_VALUE {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the handle is open and has no other owner.
-    let list = unsafe { OwnedHandle::from_raw_handle(list) };
-    let size = size::<THREADENTRY32>();
-    let mut entry = THREADENTRY32 { dwSize: size, ..THREADENTRY32::default() };
-    let mut resumed = false;
-    // SAFETY: the handle is open, and the entry has the size in `dwSize`.
-    let mut more = unsafe { Thread32First(list.as_raw_handle(), &raw mut entry) };
-    while more != 0 {
-        if entry.th32OwnerProcessID == process {
-            // SAFETY: the result is checked before it is used.
-            let thread = unsafe { OpenThread(THREAD_SUSPEND_RESUME, 0, entry.th32ThreadID) };
-            if !thread.is_null() {
-                // SAFETY: the handle is open and has no other owner.
-                let thread = unsafe { OwnedHandle::from_raw_handle(thread) };
-                // SAFETY: the handle is open for the length of the call.
-                resumed |= unsafe { ResumeThread(thread.as_raw_handle()) } != u32::MAX;
-            }
-        }
-        entry.dwSize = size;
-        // SAFETY: as for the first entry.
-        more = unsafe { Thread32Next(list.as_raw_handle(), &raw mut entry) };
-    }
-    if resumed { Ok(()) } else { Err(io::Error::other("its main thread could not be resumed")) }
 }
 
 fn size<T>() -> u32 {

@@ -8,6 +8,8 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(windows)]
+pub(crate) mod threads;
+#[cfg(windows)]
 mod windows;
 
 #[cfg(any(target_os = "macos", test))]

@@ -56,9 +56,8 @@ pub(super) fn group(pid: u32) -> Option<u32> {
     Some(pid)
 }
 
-/// Windows has no such state: a debugger suspends the threads of a process one by one.
-pub(super) fn is_stopped(_pid: u32) -> bool {
-    false
+pub(super) fn is_stopped(pid: u32) -> bool {
+    super::threads::are_suspended(pid)
 }
 
 pub(super) fn all() -> Vec<u32> {
