@@ -88,11 +88,10 @@ pub(crate) fn private_socket(data: &[u8]) {
         let prefix = shim_frames::prefix(frame.kind, frame.number, frame.payload.len());
         assert_eq!(read(&[&prefix, &frame.payload]), Some(vec![frame.clone()]));
         let Ok((head, body)) = MessageHead::split(frame.payload) else { continue };
-        let written = head.to_bytes();
-        if written.len() < usize::from(u16::MAX) {
-            let again = [&written[..], &body[..]].concat();
-            assert_eq!(MessageHead::split(again.into()), Ok((head, body)));
-        }
+        // Written, each text ends with a zero, also the last one.
+        let Ok(written) = head.to_bytes() else { continue };
+        let again = [&written[..], &body[..]].concat();
+        assert_eq!(MessageHead::split(again.into()), Ok((head, body)));
     }
 }
 
@@ -148,8 +147,11 @@ pub(crate) fn config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(before) = Config::parse(text) else { return };
     let Ok(mut edit) = ConfigEdit::of(text) else { return };
-    let way =
-        ServerSpec::Http { url: "http://127.0.0.1:1/mcp".into(), headers: Default::default() };
+    let way = ServerSpec::Http {
+        url: "http://127.0.0.1:1/mcp".into(),
+        headers: Default::default(),
+        sign_in: None,
+    };
     let new = NewUpstream { name: "fuzzed".into(), title: None, way };
     if edit.add_upstream(&new).is_err() {
         return;

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 /// Bridges the editor and the gateway. `None` if that did not begin.
 fn run(arguments: ShimArguments) -> Option<ExitCode> {
     let ShimArguments { home, upstream, editor } = arguments;
-    let program = std::env::current_exe().ok()?.with_file_name("evermoor");
+    let program = spawn::beside_this_program("evermoor").ok()?;
     let paths = Paths::find(home.clone()).ok()?;
     let editor = editor.unwrap_or_else(|| LOCAL_EDITOR.to_owned());
     let launcher = Launcher::new(program, home, paths).for_editor(&editor);
@@ -62,8 +62,8 @@ fn run(arguments: ShimArguments) -> Option<ExitCode> {
 fn run_whole_program(mut args: Vec<OsString>) -> ExitCode {
     // After the command, whose arguments may contain a `--`.
     args.insert(args.len().min(1), "--in-process".into());
-    let error = match std::env::current_exe() {
-        Ok(this) => spawn::become_program(&this.with_file_name("evermoor"), &args),
+    let error = match spawn::beside_this_program("evermoor") {
+        Ok(whole) => spawn::become_program(&whole, &args),
         Err(error) => error,
     };
     print(format_args!("Evermoor is not installed completely: {error}. Reinstall it."));

@@ -7,7 +7,6 @@
 //! Stdout carries the protocol, so nothing here may print to it.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use evermoor_client::shim;
 use evermoor_client::shim::arguments::ShimArguments;
@@ -55,23 +54,5 @@ async fn bridge(instance: &Instance, path: String, editor: Option<&str>) -> Exit
             Err(error) => Exit::failure(&error),
         },
         () = signals::stop_requested() => Exit::Ok,
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shim_is_found_through_a_link_to_the_program() {
-        let folder = tempfile::tempdir().unwrap();
-        let installed = folder.path().canonicalize().unwrap().join("app");
-        std::fs::create_dir(&installed).unwrap();
-        std::fs::write(installed.join("evermoor"), "").unwrap();
-        let link = folder.path().join("evermoor");
-        std::os::unix::fs::symlink(installed.join("evermoor"), &link).unwrap();
-        assert_eq!(beside(&link, "evermoor-shim"), installed.join("evermoor-shim"));
-        let missing = Path::new("/nowhere/evermoor");
-        assert_eq!(beside(missing, "evermoor-shim"), Path::new("/nowhere/evermoor-shim"));
     }
 }

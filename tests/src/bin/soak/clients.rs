@@ -6,8 +6,8 @@ use bytes::Bytes;
 use evermoor_core::protocol::envelope::{Id, Message, Response};
 use evermoor_core::protocol::sse::SseParser;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::editor::answer::Answer;
-use evermoor_tests::editor::wire::Events;
+use evermoor_tests::editor::answer::CallAnswer;
+use evermoor_tests::editor::wire::WireEvents;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -46,7 +46,7 @@ impl CallingEditor {
         &mut self,
         tool: &str,
         nonce: &str,
-    ) -> Result<Answer, BrokenConnection> {
+    ) -> Result<CallAnswer, BrokenConnection> {
         let calling = async {
             match self {
                 Self::Http(editor) => editor.attempt(tool, nonce).await,
@@ -112,7 +112,7 @@ impl HttpEditor {
         Self { line, path: path.to_owned(), session: None, calls: 0 }
     }
 
-    async fn attempt(&mut self, tool: &str, nonce: &str) -> Result<Answer, BrokenConnection> {
+    async fn attempt(&mut self, tool: &str, nonce: &str) -> Result<CallAnswer, BrokenConnection> {
         self.calls += 1;
         let mut message = call(self.calls, tool, nonce);
         let request = match &self.session {
@@ -145,7 +145,7 @@ impl HttpEditor {
         let mut answers = messages.iter().filter_map(|message| response_in(message));
         let answer = answers.next().ok_or_else(|| BrokenConnection("no answer in it".into()))?;
         assert!(answer.id == Some(id) && answers.next().is_none(), "exactly one answer");
-        Ok(Answer::of(&answer))
+        Ok(CallAnswer::of(&answer))
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct SseEditor {
 }
 
 struct Stream {
-    events: Events,
+    events: WireEvents,
     post_path: String,
 }
 
@@ -168,7 +168,7 @@ impl SseEditor {
         Self { line, path: path.to_owned(), stream: None, calls: 0 }
     }
 
-    async fn attempt(&mut self, tool: &str, nonce: &str) -> Result<Answer, BrokenConnection> {
+    async fn attempt(&mut self, tool: &str, nonce: &str) -> Result<CallAnswer, BrokenConnection> {
         self.calls += 1;
         let (id, message) = (Id::number(self.calls), call(self.calls, tool, nonce));
         loop {
@@ -184,7 +184,7 @@ impl SseEditor {
             }
             let answer = stream.answer_to(&id).await?;
             self.stream = Some(stream);
-            return Ok(Answer::of(&answer));
+            return Ok(CallAnswer::of(&answer));
         }
     }
 
@@ -206,7 +206,7 @@ impl Stream {
     async fn opened(line: &Line, path: &str) -> Result<Self, BrokenConnection> {
         let request = line.client.get(format!("{}{path}", line.origin)).bearer_auth(&line.token);
         let answer = request.header("accept", "text/event-stream").send().await;
-        let mut events = Events::of(answer.map_err(BrokenConnection::because)?);
+        let mut events = WireEvents::of(answer.map_err(BrokenConnection::because)?);
         let (_, post_path) = events.next_text().await.ok_or_else(ended)?;
         let mut stream = Self { events, post_path };
         let first = line.post(&stream.post_path, &initialize("2024-11-05")).send().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evermoor_tests::editor::answer::Answer;
+use evermoor_tests::editor::answer::CallAnswer;
 use evermoor_tests::gateway::Gateway;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
@@ -24,7 +24,7 @@ pub(crate) const UPSTREAMS: [&str; 6] =
 /// A call and how it ended.
 pub(crate) struct EndedCall {
     pub(crate) nonce: CallNonce,
-    pub(crate) end: Result<Answer, BrokenConnection>,
+    pub(crate) end: Result<CallAnswer, BrokenConnection>,
     pub(crate) began: Instant,
     pub(crate) took: Duration,
 }
