@@ -121,11 +121,14 @@ impl RequestInspector {
                 *size = (*size << 4) | u64::from(digit);
                 (*digits <= MAX_SIZE_DIGITS).then_some(())
             }
-            RequestPart::ChunkEnd => None,
-            _ => {
+            RequestPart::Head | RequestPart::Trailers => {
                 self.line.push(byte);
                 Some(())
             }
+            RequestPart::ChunkEnd
+            | RequestPart::Body(_)
+            | RequestPart::Chunk(_)
+            | RequestPart::Invalid => None,
         }
     }
 
