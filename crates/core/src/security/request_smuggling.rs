@@ -13,10 +13,10 @@
 /// Inspects the bytes of one connection, in chunks of any size.
 #[derive(Clone, Debug, Default)]
 pub struct RequestInspector {
-    part: Part,
+    part: RequestPart,
     /// The last byte was a carriage return, so a line feed must follow.
     returned: bool,
-    line: Line,
+    line: HeadLine,
     /// How many lines of the head are complete.
     lines: usize,
     body: Option<BodyLength>,
@@ -24,7 +24,7 @@ pub struct RequestInspector {
 
 /// What the next byte belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum RequestPart {
     #[default]
     Head,
     /// A body with a length, of which so much is left.
@@ -49,7 +49,7 @@ enum BodyLength {
 
 /// The start of the current line, up to the longest one that matters.
 #[derive(Clone, Debug)]
-struct Line {
+struct HeadLine {
     start: [u8; LONGEST],
     length: usize,
 }
@@ -69,7 +69,7 @@ impl RequestInspector {
         let mut rest = bytes;
         loop {
             match &mut self.part {
-                Part::Body(left) | Part::Chunk(left) if *left > 0 => {
+                RequestPart::Body(left) | RequestPart::Chunk(left) if *left > 0 => {
                     let count = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     *left -= count as u64;
                     rest = &mut rest[count..];
@@ -77,14 +77,17 @@ impl RequestInspector {
                         return;
                     }
                 }
-                Part::Body(_) => self.part = Part::Head,
-                Part::Chunk(_) => self.part = Part::ChunkEnd,
-                Part::Invalid => return rest.fill(UNREADABLE),
-                Part::Head | Part::ChunkSize { .. } | Part::ChunkEnd | Part::Trailers => {
+                RequestPart::Body(_) => self.part = RequestPart::Head,
+                RequestPart::Chunk(_) => self.part = RequestPart::ChunkEnd,
+                RequestPart::Invalid => return rest.fill(UNREADABLE),
+                RequestPart::Head
+                | RequestPart::ChunkSize { .. }
+                | RequestPart::ChunkEnd
+                | RequestPart::Trailers => {
                     let Some((byte, after)) = rest.split_first_mut() else { return };
                     if self.next(*byte).is_none() {
                         *byte = UNREADABLE;
-                        self.part = Part::Invalid;
+                        self.part = RequestPart::Invalid;
                     }
                     rest = after;
                 }
@@ -98,7 +101,7 @@ impl RequestInspector {
             (b'\n', true) => {
                 self.returned = false;
                 self.part = self.after_line()?;
-                self.line = Line::default();
+                self.line = HeadLine::default();
                 Some(())
             }
             (b'\r', false) => {
@@ -112,60 +115,65 @@ impl RequestInspector {
 
     fn within_line(&mut self, byte: u8) -> Option<()> {
         match &mut self.part {
-            Part::ChunkSize { size, digits } => {
+            RequestPart::ChunkSize { size, digits } => {
                 let digit = char::from(byte).to_digit(16)?;
                 *digits += 1;
                 *size = (*size << 4) | u64::from(digit);
                 (*digits <= MAX_SIZE_DIGITS).then_some(())
             }
-            Part::ChunkEnd => None,
-            _ => {
+            RequestPart::Head | RequestPart::Trailers => {
                 self.line.push(byte);
                 Some(())
             }
+            RequestPart::ChunkEnd
+            | RequestPart::Body(_)
+            | RequestPart::Chunk(_)
+            | RequestPart::Invalid => None,
         }
     }
 
     /// What follows the line that ends here.
-    fn after_line(&mut self) -> Option<Part> {
+    fn after_line(&mut self) -> Option<RequestPart> {
         match self.part {
             // All parsers skip empty lines before a request.
-            Part::Head if self.line.length == 0 && self.lines == 0 => Some(Part::Head),
-            Part::Head if self.line.length == 0 => {
+            RequestPart::Head if self.line.length == 0 && self.lines == 0 => {
+                Some(RequestPart::Head)
+            }
+            RequestPart::Head if self.line.length == 0 => {
                 self.lines = 0;
                 Some(match self.body.take() {
-                    Some(BodyLength::Known(length)) => Part::Body(length),
-                    Some(BodyLength::Chunked) => Part::ChunkSize { size: 0, digits: 0 },
-                    None => Part::Head,
+                    Some(BodyLength::Known(length)) => RequestPart::Body(length),
+                    Some(BodyLength::Chunked) => RequestPart::ChunkSize { size: 0, digits: 0 },
+                    None => RequestPart::Head,
                 })
             }
-            Part::Head => {
+            RequestPart::Head => {
                 self.lines += 1;
                 if let Some(body) = self.line.body_length() {
                     // A second one may contradict the first.
                     let first = self.body.replace(body?).is_none();
-                    return first.then_some(Part::Head);
+                    return first.then_some(RequestPart::Head);
                 }
-                Some(Part::Head)
+                Some(RequestPart::Head)
             }
-            Part::ChunkSize { digits: 0, .. } => None,
-            Part::ChunkSize { size: 0, .. } => Some(Part::Trailers),
-            Part::ChunkSize { size, .. } => Some(Part::Chunk(size)),
-            Part::ChunkEnd => Some(Part::ChunkSize { size: 0, digits: 0 }),
-            Part::Trailers if self.line.length == 0 => Some(Part::Head),
-            Part::Trailers => Some(Part::Trailers),
-            Part::Body(_) | Part::Chunk(_) | Part::Invalid => None,
+            RequestPart::ChunkSize { digits: 0, .. } => None,
+            RequestPart::ChunkSize { size: 0, .. } => Some(RequestPart::Trailers),
+            RequestPart::ChunkSize { size, .. } => Some(RequestPart::Chunk(size)),
+            RequestPart::ChunkEnd => Some(RequestPart::ChunkSize { size: 0, digits: 0 }),
+            RequestPart::Trailers if self.line.length == 0 => Some(RequestPart::Head),
+            RequestPart::Trailers => Some(RequestPart::Trailers),
+            RequestPart::Body(_) | RequestPart::Chunk(_) | RequestPart::Invalid => None,
         }
     }
 }
 
-impl Default for Line {
+impl Default for HeadLine {
     fn default() -> Self {
         Self { start: [0; LONGEST], length: 0 }
     }
 }
 
-impl Line {
+impl HeadLine {
     fn push(&mut self, byte: u8) {
         if let Some(place) = self.start.get_mut(self.length) {
             *place = byte.to_ascii_lowercase();

@@ -197,9 +197,10 @@ async fn an_ambiguous_request_is_refused_behind_others_too() {
             assert_eq!(answers.matches("HTTP/1.1 200").count(), 1, "{second:?}: {answers}");
             assert_eq!(answers.matches("HTTP/1.1 400").count(), 1, "{second:?}: {answers}");
         }
+        let last = "GET /unknown HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
         let mut client = Client::connect().await;
-        client.send(&[first, first].concat()).await;
+        client.send(&[first, first, last].concat()).await;
         let answers = client.rest().await;
-        assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{first:?}: {answers}");
+        assert_eq!(answers.matches("HTTP/1.1 200").count(), 3, "{first:?}: {answers}");
     }
 }
