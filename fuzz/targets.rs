@@ -96,8 +96,11 @@ pub(crate) fn config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(before) = Config::parse(text) else { return };
     let Ok(mut edit) = ConfigEdit::of(text) else { return };
-    let way =
-        ServerSpec::Http { url: "http://127.0.0.1:1/mcp".into(), headers: Default::default() };
+    let way = ServerSpec::Http {
+        url: "http://127.0.0.1:1/mcp".into(),
+        headers: Default::default(),
+        sign_in: None,
+    };
     let new = NewUpstream { name: "fuzzed".into(), title: None, way };
     if edit.add_upstream(&new).is_err() {
         return;
