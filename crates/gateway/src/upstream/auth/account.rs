@@ -26,7 +26,7 @@ pub(super) struct AccountSource {
     address: Option<Url>,
 }
 
-type Claims = Map<String, Value>;
+type AccountClaims = Map<String, Value>;
 
 /// What a user recognises an account by, the best first.
 const NAMES: [&str; 3] = ["email", "preferred_username", "name"];
@@ -64,7 +64,7 @@ impl AccountSource {
             .or_else(|| identity.and_then(|claims| name(&claims, &["sub"])))
     }
 
-    async fn ask(&self, tokens: &OAuthTokenResponse) -> Option<Claims> {
+    async fn ask(&self, tokens: &OAuthTokenResponse) -> Option<AccountClaims> {
         let address = self.address.as_ref()?;
         let value = format!("Bearer {}", tokens.access_token().secret());
         let mut authorization = HeaderValue::try_from(value).ok()?;
@@ -75,14 +75,14 @@ impl AccountSource {
 }
 
 /// What the identity token says, without a look at its signature.
-fn identity(tokens: &OAuthTokenResponse) -> Option<Claims> {
+fn identity(tokens: &OAuthTokenResponse) -> Option<AccountClaims> {
     let token = tokens.extra_fields().0.get("id_token")?.as_str()?;
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     serde_json::from_slice(&claims).ok()
 }
 
 /// The first of these claims that is a name, safe to show.
-fn name(claims: &Claims, names: &[&str]) -> Option<String> {
+fn name(claims: &AccountClaims, names: &[&str]) -> Option<String> {
     let given = names.iter().filter_map(|name| claims.get(*name)?.as_str());
     given
         .map(|name| redaction::excerpt(name.as_bytes(), LONGEST_NAME))
