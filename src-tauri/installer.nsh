@@ -51,16 +51,18 @@ Var GatewayMovedAside
   ${EndIf}
 !macroend
 
-; An update may run the uninstaller of the old version. Then the gateway keeps running.
+; An update may run the uninstaller of the old version. Then the gateway keeps running. The program is moved before the gateway is
+; stopped: the tray or a shim would start another gateway from the old path.
 !macro NSIS_HOOK_PREUNINSTALL
-  ${If} $UpdateMode <> 1
-    nsExec::Exec '"$INSTDIR\evermoor.exe" stop'
-    Pop $0
-    ; The tray registers itself for notifications.
-    DeleteRegKey HKCU "Software\Classes\AppUserModelId\${BUNDLEID}"
-  ${EndIf}
   !insertmacro MoveGatewayAside
   ${If} $UpdateMode <> 1
+    ${If} $GatewayMovedAside = 1
+      nsExec::Exec '"$INSTDIR\evermoor.old-$0.exe" stop'
+      Pop $0
+      Delete "$INSTDIR\evermoor.old-*.exe"
+    ${EndIf}
     !insertmacro DeleteAtLogon
+    ; The tray registers itself for notifications.
+    DeleteRegKey HKCU "Software\Classes\AppUserModelId\${BUNDLEID}"
   ${EndIf}
 !macroend
