@@ -205,6 +205,7 @@ fn the_dashboards_types_match_the_control_api() {
         MovedServer::decl(&config),
         KeptServer::decl(&config),
         SignInPage::decl(&config),
+        SignInState::decl(&config),
     ];
     let header = "// Generated from crates/core/src/api by `npm run types`. Do not edit.\n";
     let wanted =

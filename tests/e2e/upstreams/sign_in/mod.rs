@@ -1,6 +1,7 @@
 //! Servers that want a sign-in, with a real authorization server.
 //!
 //! - [`signing_in`]: how a person signs in, and what cannot be used to do so
+//! - [`with_code`]: how a person signs in with a code, in a browser on another device
 //! - [`renewing`]: what happens when tokens expire or are revoked
 //! - [`scopes`]: which access is asked for, and what happens if it is too little
 //! - [`storing`]: where tokens are, and where they are not
@@ -12,6 +13,7 @@ pub(crate) mod renewing;
 pub(crate) mod scopes;
 pub(crate) mod signing_in;
 pub(crate) mod storing;
+pub(crate) mod with_code;
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
@@ -39,6 +41,11 @@ impl Signed {
         let entry = format!("{}{more}\n", server.entry("linear"));
         let gateway = scene.gateway_of(&settings(&scene), &entry).await;
         Self { scene, server, gateway }
+    }
+
+    /// Like [`Signed::out`]; a person signs in with a code.
+    async fn with_codes(options: &Value) -> Self {
+        Self::with(options, "oauth.grant = \"device-code\"").await
     }
 
     /// A person has signed in, and the server is connected.
