@@ -131,7 +131,7 @@ impl Assembly {
             tasks: tasks.clone(),
             stop: stop.clone(),
         });
-        let (sign_ins, changed_sign_ins) = SignIns::new(grants.clone(), &origin);
+        let (sign_ins, changed_sign_ins) = SignIns::new(grants, &origin);
         let budgets = Budgets::default();
         let set_context = UpstreamSetContext {
             store: store.clone(),
@@ -148,7 +148,7 @@ impl Assembly {
             problems: presets.problems,
             apps: apps.clone(),
             secrets,
-            grants,
+            sign_ins: sign_ins.clone(),
             programs: Programs::new(paths.programs_file()),
             budgets: budgets.clone(),
         };

@@ -27,7 +27,7 @@ use super::supervisor::{DesiredWatch, Signals, Supervisor};
 use super::transport::connector::{Connect, Connector};
 use super::{
     CallReply, Caller, ConnectionScope, KnownCatalog, LinkState, REACTION_LIMIT, ScopeOwner,
-    UpstreamContext, UpstreamSnapshot,
+    SignIns, UpstreamContext, UpstreamSnapshot,
 };
 use crate::history::CurrentTally;
 use crate::history::recorder::{IncidentRecorder, UpstreamIncidents};
@@ -61,6 +61,7 @@ pub struct UpstreamHandle {
     /// Its outages, for all its connections.
     incidents: Arc<UpstreamIncidents>,
     pub(super) clock: ClockAndRandom,
+    pub(super) sign_ins: SignIns,
 }
 
 /// What the supervisor of a connection starts with.
@@ -428,6 +429,7 @@ impl<C: Connect> SupervisorStart<C> {
             current_tally,
             incidents: shared_incidents,
             clock,
+            sign_ins: context.sign_ins.clone(),
         }
     }
 }
@@ -456,7 +458,7 @@ fn connector(
 ) -> Connector {
     let transport = known.and_then(|known| known.transport);
     let app = context.apps.of(&config.name);
-    let access = (context.secrets.clone(), context.grants.clone());
+    let access = (context.secrets.clone(), context.sign_ins.grants());
     let buffers = context.budgets.upstream(config.name.as_str(), config.buffer_limit);
     Connector::new(config, app, access, buffers, transport, context.tasks.clone(), stop.clone())
 }

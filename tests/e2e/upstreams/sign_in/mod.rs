@@ -2,11 +2,13 @@
 //!
 //! - [`signing_in`]: how a person signs in, and what cannot be used to do so
 //! - [`with_code`]: how a person signs in with a code, in a browser on another device
+//! - [`in_editor`]: how an editor lets its user sign in during a call
 //! - [`renewing`]: what happens when tokens expire or are revoked
 //! - [`scopes`]: which access is asked for, and what happens if it is too little
 //! - [`storing`]: where tokens are, and where they are not
 //! - [`keychain`]: what happens if the keychain cannot be used
 
+pub(crate) mod in_editor;
 #[cfg(target_os = "linux")]
 mod keychain;
 pub(crate) mod renewing;

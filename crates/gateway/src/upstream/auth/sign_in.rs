@@ -15,6 +15,7 @@
 //! other; a new one for the same upstream replaces the old one.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ use super::oauth_http::OAuthHttp;
 use super::pending_secrets::PendingSecrets;
 use super::stored_grant::{GrantKey, StoredGrant};
 use super::{Grants, ProtectedServer, failures, revocation};
+use crate::upstream::delivery::sign_in_request::AskedSession;
 
 /// The sign-ins of a gateway.
 #[derive(Clone)]
@@ -52,8 +54,12 @@ struct SignInsState {
     pending: Mutex<HashMap<String, PendingSignIn>>,
     /// The last sign-in to each upstream.
     latest: Mutex<HashMap<String, LatestSignIn>>,
-    /// Receives each server whose sign-in has begun or ended to be valid.
+    /// Receives each server to which the user signed in or out.
     changed: mpsc::Sender<ProtectedServer>,
+    /// Held by upstream while a sign-in begins that several calls share.
+    beginning: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// The sessions that are asked to open the page of a sign-in to an upstream.
+    asked: Mutex<HashMap<(String, u64), watch::Receiver<Option<bool>>>>,
 }
 
 /// A sign-in in a browser that waits for a person.
@@ -70,6 +76,9 @@ struct PendingSignIn {
 /// The last sign-in to an upstream, which may have ended.
 struct LatestSignIn {
     progress: watch::Receiver<SignInProgress>,
+    began: Instant,
+    /// The scopes that it asks for.
+    scopes: Vec<String>,
     /// Ends the task that waits for the person to enter a code.
     stop: CancellationToken,
 }
@@ -93,6 +102,8 @@ pub(crate) struct CallbackResult {
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// How many sign-ins may wait at once.
 const MOST: usize = 64;
+/// A sign-in that ends sooner is not shown to a person.
+const TIME_TO_SIGN_IN: Duration = Duration::from_secs(2 * 60);
 /// How many changed servers wait until their upstreams are reconnected.
 const MOST_CHANGED: usize = 64;
 /// How often a task that waits for a code checks whether another gateway has taken over.
@@ -106,8 +117,66 @@ impl SignIns {
     pub(crate) fn new(grants: Grants, origin: &str) -> (Self, mpsc::Receiver<ProtectedServer>) {
         let redirect = format!("{origin}{CALLBACK}");
         let (changed, changes) = mpsc::channel(MOST_CHANGED);
-        let (pending, latest) = (Mutex::default(), Mutex::default());
-        (Self(Arc::new(SignInsState { grants, redirect, pending, latest, changed })), changes)
+        let state = SignInsState {
+            grants,
+            redirect,
+            changed,
+            pending: Mutex::default(),
+            latest: Mutex::default(),
+            beginning: Mutex::default(),
+            asked: Mutex::default(),
+        };
+        (Self(Arc::new(state)), changes)
+    }
+
+    pub(crate) fn grants(&self) -> Grants {
+        self.0.grants.clone()
+    }
+
+    /// The sign-in to a server that waits for the person, or a new one. Calls that need one at the same
+    /// time share it.
+    pub(crate) async fn waiting_or_new(
+        &self,
+        server: &ProtectedServer,
+    ) -> Result<(SignInPage, watch::Receiver<SignInProgress>), Failure> {
+        let beginning = Arc::clone(self.0.beginning.lock().entry(server.name.clone()).or_default());
+        let _beginning = beginning.lock().await;
+        let scopes = self.scopes(server).await?;
+        if let Some(waiting) = self.waiting(&server.name, &scopes) {
+            return Ok(waiting);
+        }
+        self.begin(server.clone(), true).await?;
+        // Somebody else may have replaced it already.
+        self.waiting(&server.name, &scopes).ok_or_else(|| failures::cancelled(server))
+    }
+
+    /// The sign-in to an upstream that waits for the person, if it asks for these scopes.
+    fn waiting(
+        &self,
+        upstream: &str,
+        scopes: &[String],
+    ) -> Option<(SignInPage, watch::Receiver<SignInProgress>)> {
+        let latest = self.0.latest.lock();
+        let last = latest.get(upstream)?;
+        let SignInProgress::Waiting(page) = last.progress.borrow().clone() else { return None };
+        let has_time = last.began.elapsed() + TIME_TO_SIGN_IN < LIFETIME;
+        // The end of its task or its expiry closes the channel.
+        let waits = last.progress.has_changed().is_ok() && has_time && last.scopes == scopes;
+        waits.then(|| (page, last.progress.clone()))
+    }
+
+    /// Whether a session is asked to open the page of a sign-in.
+    pub(crate) fn asks_session(&self, upstream: &str, session: u64) -> AskedSession {
+        let mut asked = self.0.asked.lock();
+        asked.retain(|_, answer| answer.has_changed().is_ok());
+        match asked.entry((upstream.to_owned(), session)) {
+            Entry::Occupied(answer) => AskedSession::Already(answer.get().clone()),
+            Entry::Vacant(place) => {
+                let (answer, answered) = watch::channel(None);
+                place.insert(answered);
+                AskedSession::First(answer)
+            }
+        }
     }
 
     /// Begins a sign-in to a server, and returns the page that the person opens. Without a browser on
@@ -131,7 +200,7 @@ impl SignIns {
             let begun = DeviceSignIn::begin(&asked, &manager, &metadata, http, context).await;
             match begun.and_then(|sign_in| Ok((sign_in.page()?, sign_in))) {
                 Ok((page, sign_in)) => {
-                    self.wait_for_code(server, page.clone(), sign_in);
+                    self.wait_for_code(server, asked.oauth.scopes, page.clone(), sign_in);
                     return Ok(page);
                 }
                 Err(failure) if needs_code => return Err(failure),
@@ -165,7 +234,8 @@ impl SignIns {
             failures::sign_in_failed(&server, &AuthError::AuthorizationFailed("no state".into()))
         })?;
         let page = SignInPage { url, code: None, url_with_code: None };
-        let (progress, _) = self.replace(&server.name, page.clone());
+        let scopes = asked.oauth.scopes.clone();
+        let (progress, _) = self.replace(&server.name, scopes, page.clone());
         let began = Instant::now();
         let sign_in =
             PendingSignIn { server, client, session, credentials, hidden, began, progress };
@@ -182,8 +252,14 @@ impl SignIns {
     }
 
     /// Waits in a task of its own until the person has entered the code.
-    fn wait_for_code(&self, server: ProtectedServer, page: SignInPage, sign_in: DeviceSignIn) {
-        let (progress, stop) = self.replace(&server.name, page);
+    fn wait_for_code(
+        &self,
+        server: ProtectedServer,
+        scopes: Vec<String>,
+        page: SignInPage,
+        sign_in: DeviceSignIn,
+    ) {
+        let (progress, stop) = self.replace(&server.name, scopes, page);
         let (own, context) = (self.clone(), self.0.grants.context().clone());
         let (lease, clock, tasks) = (context.lease, context.clock, context.tasks);
         let waiting = async move {
@@ -213,11 +289,13 @@ impl SignIns {
     fn replace(
         &self,
         upstream: &str,
+        scopes: Vec<String>,
         page: SignInPage,
     ) -> (watch::Sender<SignInProgress>, CancellationToken) {
         let stop = CancellationToken::new();
         let (progress, shown) = watch::channel(SignInProgress::Waiting(page));
-        let next = LatestSignIn { progress: shown, stop: stop.clone() };
+        let began = Instant::now();
+        let next = LatestSignIn { progress: shown, began, scopes, stop: stop.clone() };
         let last = self.0.latest.lock().insert(upstream.to_owned(), next);
         last.inspect(|last| last.stop.cancel());
         self.0.pending.lock().retain(|_, other| other.server.name != upstream);
@@ -232,9 +310,10 @@ impl SignIns {
             .is_some_and(|last| matches!(*last.progress.borrow(), SignInProgress::Waiting(_)));
         if waits {
             let (_, shown) = watch::channel(SignInProgress::Failed(failures::cancelled(server)));
-            let next = LatestSignIn { progress: shown, stop: CancellationToken::new() };
-            let last = latest.insert(server.name.clone(), next);
-            last.inspect(|last| last.stop.cancel());
+            if let Some(last) = latest.get_mut(&server.name) {
+                last.stop.cancel();
+                last.progress = shown;
+            }
         }
         drop(latest);
         self.0.pending.lock().retain(|_, other| other.server.name != server.name);

@@ -36,6 +36,13 @@ impl Grants {
     }
 }
 
+impl SignIns {
+    /// For upstreams that want no sign-in.
+    pub(crate) fn unused() -> Self {
+        Self::new(Grants::unused(), "http://127.0.0.1:1").0
+    }
+}
+
 /// A grant with a token that does not expire. It is forgotten with the folder.
 pub(crate) async fn signed_in() -> (GrantHandle, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
