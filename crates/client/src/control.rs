@@ -151,9 +151,14 @@ impl ControlClient {
         Ok(users.upstreams)
     }
 
-    /// Begins a sign-in to an upstream. Returns the page that the user opens.
-    pub async fn sign_in(&self, upstream: &str) -> Result<SignInPage, ControlError> {
-        let path = action_path(Some(upstream), "sign-in")?;
+    /// Begins a sign-in to an upstream. Returns the page that the user opens, and perhaps a code if the
+    /// user has no browser on the computer of the gateway.
+    pub async fn sign_in(
+        &self,
+        upstream: &str,
+        has_browser: bool,
+    ) -> Result<SignInPage, ControlError> {
+        let path = action_path(Some(upstream), &format!("sign-in?browser={has_browser}"))?;
         read(&self.request(Method::POST, &path).await?)
     }
 
@@ -161,6 +166,12 @@ impl ControlClient {
     pub async fn sign_in_state(&self, upstream: &str) -> Result<SignInState, ControlError> {
         let path = action_path(Some(upstream), "sign-in")?;
         read(&self.request(Method::GET, &path).await?)
+    }
+
+    /// Ends a sign-in that waits for the user.
+    pub async fn cancel_sign_in(&self, upstream: &str) -> Result<(), ControlError> {
+        let path = action_path(Some(upstream), "sign-in")?;
+        self.request(Method::DELETE, &path).await.map(drop)
     }
 
     /// Ends a sign-in with the address that the browser was sent to.

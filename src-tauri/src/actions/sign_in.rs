@@ -1,5 +1,6 @@
 //! Signs in to an upstream: opens the page of its authorization server in the browser. The gateway does
-//! the rest, and the state shows when the user has signed in.
+//! the rest, and the state shows when the user has signed in. A code that the user enters on that page is
+//! shown in the dashboard.
 
 use evermoor_client::ControlClient;
 use evermoor_core::failure::{Code, Failure};
@@ -16,17 +17,21 @@ pub(crate) fn sign_in(app: &AppHandle, upstream: String) {
     let gateway = app.state::<SupervisedGateway>();
     let (control, app) = (gateway.supervisor().control(), app.clone());
     gateway.spawn(async move {
-        if let Err(failure) = begin(control, &upstream).await {
+        let has_code = begin(control, &upstream).await.unwrap_or_else(|failure| {
             warn!(upstream, %failure, "cannot begin the sign-in");
+            true
+        });
+        if has_code {
             window::open_at(&app, &Page::Upstream(upstream));
         }
     });
 }
 
-async fn begin(control: Result<ControlClient, Failure>, upstream: &str) -> Result<(), Failure> {
-    let page = control?.sign_in(upstream).await.map_err(Failure::from)?;
+/// Begins the sign-in. Returns whether the user must enter a code.
+async fn begin(control: Result<ControlClient, Failure>, upstream: &str) -> Result<bool, Failure> {
+    let page = control?.sign_in(upstream, true).await.map_err(Failure::from)?;
     match open_in_browser(&page.url).await {
-        true => Ok(()),
+        true => Ok(page.code.is_some()),
         false => {
             let what = "The browser could not be opened.";
             Err(Failure::new(

@@ -21,7 +21,7 @@ export function authorizationServer(world) {
       registration: { enabled: options.registration ?? true },
       revocation: { enabled: true },
       clientCredentials: { enabled: true },
-      deviceFlow: { enabled: true },
+      deviceFlow: { enabled: options.codes ?? true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => world.resource,
@@ -33,7 +33,14 @@ export function authorizationServer(world) {
         }),
       },
     },
-    ttl: { Interaction: 600, Session: 600, Grant: 86400, RefreshToken: 86400, AuthorizationCode: 60 },
+    ttl: {
+      Interaction: 600,
+      Session: 600,
+      Grant: 86400,
+      RefreshToken: 86400,
+      AuthorizationCode: 60,
+      DeviceCode: options.codeLifetime ?? 600,
+    },
     findAccount: (_context, id) => ({
       accountId: id,
       claims: () => ({ sub: id, email: `${id}@example.com` }),
@@ -53,14 +60,26 @@ export function authorizationServer(world) {
     world.registrations += 1;
     if (client.clientSecret) world.secrets.push(client.clientSecret);
   });
+  provider.use(async (context, next) => {
+    await next();
+    if (context.path !== "/device/auth" || !context.body?.device_code) return;
+    world.secrets.push(context.body.device_code);
+    context.body.interval = 1;
+  });
   const callback = provider.callback();
   const handler = async (request, response) => {
     const { pathname: path, searchParams: query } = new URL(request.url, world.issuer);
     if (path === "/auth" && query.has("client_id")) world.asked.push(query.get("scope") ?? "");
+    if (path === "/token") world.tokenRequests.push(Date.now());
     if (path === "/token" && world.tokenEndpoint === "silent") return;
     if (path === "/token" && world.tokenEndpoint === "held") {
       world.held += 1;
       await new Promise((released) => (world.release = released));
+    }
+    if (path === "/token" && world.tokenEndpoint === "slow down") {
+      world.tokenEndpoint = "works";
+      response.writeHead(400, { "content-type": "application/json" }).end('{"error":"slow_down"}');
+      return;
     }
     if (path === "/token" && world.tokenEndpoint === "broken") {
       response.writeHead(503).end("busy");

@@ -21,6 +21,8 @@ const world = {
   secrets: [],
   /** The error codes of refused token requests. */
   refused: [],
+  /** When the token endpoint was asked, in milliseconds. */
+  tokenRequests: [],
   registrations: 0,
   /** Requests with a token that was not accepted. */
   unauthorized: 0,
@@ -28,7 +30,8 @@ const world = {
   executions: {},
   /** The access tokens that are accepted no longer. */
   expired: new Set(),
-  /** How the token endpoint answers: as it should, not at all, with an error, so that the answer is lost, or held until this changes. */
+  /** How the token endpoint answers: as it should, not at all, with an error, so that the answer is lost, once that it is
+   * asked too often, or held until this changes. */
   tokenEndpoint: "works",
   /** How many token requests were held. */
   held: 0,

@@ -96,8 +96,8 @@ async function control(world, provider, asked) {
     await provider.Grant.adapter.destroy(token.grantId);
     await provider.RefreshToken.revokeByGrantId(token.grantId);
   }
-  const { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets } = world;
-  return { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets };
+  const { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets, tokenRequests } = world;
+  return { issued, asked: scopes, refused, held, registrations, unauthorized, executions, secrets, tokenRequests };
 }
 
 async function body(request) {

@@ -24,6 +24,7 @@ pub struct Protected {
 
 /// What happened at the two servers.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Happened {
     /// How often tokens were issued, by grant type.
     pub issued: BTreeMap<String, usize>,
@@ -40,6 +41,8 @@ pub struct Happened {
     pub executions: BTreeMap<String, usize>,
     /// Every code, code verifier, token and client secret that there was.
     pub secrets: Vec<String>,
+    /// When tokens were asked for, in milliseconds.
+    pub token_requests: Vec<u64>,
 }
 
 impl Protected {
@@ -113,37 +116,97 @@ pub async fn begin(gateway: &Gateway, upstream: &str) -> String {
     begun["url"].as_str().expect("there is a page").to_owned()
 }
 
-/// Opens a page and follows where it leads, up to the address that satisfies `stop`, which is not
-/// opened.
-pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, ConsentPage> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    let client = client.tls_certs_only([]).build().expect("a client can be made");
-    let (mut url, mut cookies) = (url.to_owned(), BTreeMap::new());
-    loop {
-        if stop(&url) {
-            return Ok(url);
-        }
+/// A browser of its own, with the cookies of one user.
+struct Browser {
+    client: reqwest::Client,
+    cookies: BTreeMap<String, String>,
+}
+
+impl Browser {
+    fn new() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client =
+            reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let client = client.tls_certs_only([]).build().expect("a client can be made");
+        Self { client, cookies: BTreeMap::new() }
+    }
+
+    async fn send(&mut self, request: reqwest::RequestBuilder) -> reqwest::Response {
         let sent: Vec<String> =
-            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let answer = client.get(&url).header(header::COOKIE, sent.join("; ")).send().await;
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let answer = request.header(header::COOKIE, sent.join("; ")).send().await;
         let answer = answer.expect("the page is there");
         for cookie in answer.headers().get_all(header::SET_COOKIE) {
             let cookie = cookie.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
             if let Some((name, value)) = cookie.split_once('=') {
-                cookies.insert(name.to_owned(), value.to_owned());
+                self.cookies.insert(name.to_owned(), value.to_owned());
             }
         }
-        let next = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
-        match next.and_then(|next| Url::parse(&url).ok()?.join(next).ok()) {
-            Some(next) => url = next.to_string(),
-            None => {
-                let status = answer.status();
-                let text = answer.text().await.expect("the page is complete");
-                return Err(ConsentPage { url, status, text });
+        answer
+    }
+
+    /// Opens a page and follows where it leads, up to the address that satisfies `stop`.
+    async fn follow(
+        &mut self,
+        url: &str,
+        stop: impl Fn(&str) -> bool,
+    ) -> Result<String, ConsentPage> {
+        let mut url = url.to_owned();
+        loop {
+            if stop(&url) {
+                return Ok(url);
+            }
+            let answer = self.send(self.client.get(&url)).await;
+            match next(&url, &answer) {
+                Some(next) => url = next,
+                None => return Err(ConsentPage::of(url, answer).await),
             }
         }
     }
+
+    /// Sends a form of a page and follows where it leads.
+    async fn submit(&mut self, url: &str, fields: &[(&str, &str)]) -> ConsentPage {
+        let mut form = Url::parse(url).expect("it is an address");
+        form.query_pairs_mut().clear().extend_pairs(fields);
+        let form = form.query().unwrap_or_default().to_owned();
+        let post = self.client.post(url).body(form);
+        let post = post.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let answer = self.send(post).await;
+        match next(url, &answer) {
+            Some(next) => self.follow(&next, |_| false).await.expect_err("nothing stops it"),
+            None => ConsentPage::of(url.to_owned(), answer).await,
+        }
+    }
+}
+
+impl ConsentPage {
+    async fn of(url: String, answer: reqwest::Response) -> Self {
+        let status = answer.status();
+        let text = answer.text().await.expect("the page is complete");
+        Self { url, status, text }
+    }
+}
+
+/// Where a redirect leads.
+fn next(url: &str, answer: &reqwest::Response) -> Option<String> {
+    let next = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
+    Some(Url::parse(url).ok()?.join(next?).ok()?.to_string())
+}
+
+/// Opens a page and follows where it leads, up to the address that satisfies `stop`, which is not
+/// opened.
+pub async fn follow(url: &str, stop: impl Fn(&str) -> bool) -> Result<String, ConsentPage> {
+    Browser::new().follow(url, stop).await
+}
+
+/// Enters the code of a sign-in on the page for it. Returns the last page.
+pub async fn enter_code(url: &str, code: &str) -> ConsentPage {
+    let mut browser = Browser::new();
+    let page = browser.follow(url, |_| false).await.expect_err("nothing stops it");
+    let (_, rest) = page.text.split_once("name=\"xsrf\" value=\"").expect("there is a form");
+    let (proof, _) = rest.split_once('"').expect("the attribute ends");
+    let fields = [("xsrf", proof), ("user_code", code), ("confirm", "yes")];
+    browser.submit(&page.url, &fields).await
 }
 
 /// Opens the page of a sign-in and follows where it leads. Returns the last page.

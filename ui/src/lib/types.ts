@@ -740,4 +740,15 @@ export type SignInPage = {
 /**
  * The page that the user opens in a browser.
  */
-url: string, };
+url: string, 
+/**
+ * The code to enter on that page, in a browser on any device. Without one, the browser must be able
+ * to come back to this computer.
+ */
+code?: string, 
+/**
+ * The page with the code filled in.
+ */
+urlWithCode?: string, };
+
+export type SignInState = { "state": "waiting", page?: SignInPage, } | { "state": "done" } | { "state": "failed", failure: Failure, };

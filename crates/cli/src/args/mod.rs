@@ -133,7 +133,8 @@ pub(crate) enum Command {
         /// The server's name, as shown by `evermoor status`.
         #[arg(value_name = "SERVER")]
         upstream: String,
-        /// Print the page's address instead of opening it.
+        /// Print the page's address instead of opening it, with a code for a browser on any device if the
+        /// server has codes.
         #[arg(long)]
         no_browser: bool,
     },

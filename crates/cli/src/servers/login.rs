@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, IsTerminal as _};
 
 use evermoor_client::ControlClient;
-use evermoor_core::api::SignInState;
-use evermoor_core::failure::Failure;
+use evermoor_core::api::{SignInPage, SignInState};
+use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
+use evermoor_platform::process::signals::stop_requested;
 use evermoor_platform::system::browser::open_in_browser;
 use tokio::sync::mpsc;
 
@@ -72,24 +73,22 @@ pub(crate) fn logout(paths: &Paths, upstream: &str) -> Exit {
 }
 
 async fn sign_in(control: &ControlClient, upstream: &str, no_browser: bool) -> Result<(), Failure> {
-    let page = match control.sign_in(upstream).await {
-        Ok(page) => page,
-        Err(error) => return Err(lookup::explain(control, error, Some(upstream)).await),
-    };
-    let opened = !no_browser && open_in_browser(&page.url).await;
-    if opened {
-        terminal::print_note(&"Sign in on the page that has opened in your browser.");
-    } else {
-        terminal::print_message(&"Open this page in a browser and sign in:");
-        terminal::print(&page.url);
+    let mut page = begin(control, upstream, !no_browser).await?;
+    let mut opened = !no_browser && open_in_browser(to_open(&page)).await;
+    if !no_browser && !opened && page.code.is_none() {
+        // There may be a way without a browser on this computer.
+        page = begin(control, upstream, false).await?;
+        opened = false;
     }
-    let mut pasted = pasted_lines();
+    show(&page, opened);
+    let mut pasted = pasted_lines().filter(|_| page.code.is_none());
     if pasted.is_some() {
         terminal::print_note(
             &"If the browser is on another computer, it ends at an address that it cannot open. \
               Paste that address here.",
         );
     }
+    let mut interrupted = std::pin::pin!(stop_requested());
     let _progress = Progress::show("Waiting for your sign-in");
     loop {
         let line = async {
@@ -99,8 +98,14 @@ async fn sign_in(control: &ControlClient, upstream: &str, no_browser: bool) -> R
             }
         };
         tokio::select! {
+            () = &mut interrupted => {
+                // If nobody hears it, the sign-in expires.
+                let _ = control.cancel_sign_in(upstream).await;
+                let remedy = format!("Start it again with `evermoor login {upstream}`.");
+                return Err(Failure::new(Code::Refused, "The sign-in was cancelled.", remedy));
+            }
             state = control.sign_in_state(upstream) => match state? {
-                SignInState::Waiting => {}
+                SignInState::Waiting { .. } => {}
                 SignInState::Done => return Ok(()),
                 SignInState::Failed { failure } => return Err(failure),
             },
@@ -109,6 +114,47 @@ async fn sign_in(control: &ControlClient, upstream: &str, no_browser: bool) -> R
                 // The input has ended; the browser may still come back.
                 None => pasted = None,
             },
+        }
+    }
+}
+
+async fn begin(
+    control: &ControlClient,
+    upstream: &str,
+    has_browser: bool,
+) -> Result<SignInPage, Failure> {
+    match control.sign_in(upstream, has_browser).await {
+        Ok(page) => Ok(page),
+        Err(error) => Err(lookup::explain(control, error, Some(upstream)).await),
+    }
+}
+
+/// The address for a browser on this computer.
+fn to_open(page: &SignInPage) -> &str {
+    page.url_with_code.as_ref().unwrap_or(&page.url)
+}
+
+/// Says what the user has to do.
+fn show(page: &SignInPage, opened: bool) {
+    match (&page.code, opened) {
+        (None, true) => {
+            terminal::print_note(&"Sign in on the page that has opened in your browser.");
+        }
+        (None, false) => {
+            terminal::print_message(&"Open this page in a browser and sign in:");
+            terminal::print(&page.url);
+        }
+        (Some(code), true) => {
+            terminal::print_message(
+                &"Sign in on the page that has opened in your browser. It shows this code, or asks for it:",
+            );
+            terminal::print(code);
+        }
+        (Some(code), false) => {
+            terminal::print_message(&"Open this page in a browser on any device:");
+            terminal::print(&page.url);
+            terminal::print_message(&"Enter this code there:");
+            terminal::print(code);
         }
     }
 }

@@ -25,14 +25,28 @@ pub struct SignInStatus {
 pub struct SignInPage {
     /// The page that the user opens in a browser.
     pub url: String,
+    /// The code to enter on that page, in a browser on any device. Without one, the browser must be able
+    /// to come back to this computer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub code: Option<String>,
+    /// The page with the code filled in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub url_with_code: Option<String>,
 }
 
 /// How far the last sign-in to a server is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
+#[cfg_attr(test, derive(TS))]
 pub enum SignInState {
     /// It waits for the user.
-    Waiting,
+    Waiting {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(test, ts(optional))]
+        page: Option<SignInPage>,
+    },
     Done,
     Failed {
         failure: Failure,

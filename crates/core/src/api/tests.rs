@@ -207,6 +207,7 @@ fn the_dashboards_types_match_the_control_api() {
         KeptServer::decl(&config),
         SignInStatus::decl(&config),
         SignInPage::decl(&config),
+        SignInState::decl(&config),
     ];
     let header = "// Generated from crates/core/src/api by `npm run types`. Do not edit.\n";
     let wanted =

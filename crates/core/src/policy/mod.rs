@@ -6,6 +6,7 @@
 //! - [`silence`]: an upstream that sends nothing, and how often it is pinged; [`retry_after`]: the header of a busy server
 //! - [`first_list`]: how long an editor waits for the first list of an upstream
 //! - [`token_refresh`]: when an access token is renewed
+//! - [`device_poll`]: how often it is asked whether a user has entered the code of a sign-in
 //! - [`pause`]: which upstreams are paused
 //! - [`app`]: desktop apps that host an upstream: their state, why they exited, how they restart
 //! - [`alerts`]: which problems become desktop notifications
@@ -18,6 +19,7 @@ pub mod alerts;
 pub mod app;
 pub mod backoff;
 pub mod crash_loop;
+pub mod device_poll;
 pub mod first_list;
 pub mod hold_deadline;
 pub mod pause;

@@ -36,7 +36,7 @@ use crate::system::clock::ClockAndRandom;
 use crate::upstream::catalog_cache::CatalogCache;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
-use crate::upstream::{self, Grants, KnownCatalog, UpstreamHandle};
+use crate::upstream::{self, KnownCatalog, SignIns, UpstreamHandle};
 
 /// Owns the upstreams. [`UpstreamSet::run`] is its task.
 pub struct UpstreamSet {
@@ -84,7 +84,7 @@ pub struct UpstreamSetContext {
     pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     pub secrets: Secrets,
-    pub grants: Grants,
+    pub sign_ins: SignIns,
     pub programs: Programs,
     pub budgets: Budgets,
     /// The built-in presets and the user's.
@@ -204,7 +204,7 @@ impl UpstreamSet {
         let config = self.without_unapproved(config).await;
         let change = ConfigDiff::between(&self.config, &config);
         self.publisher.settings.send_replace(config.gateway.clone());
-        self.context.grants.keep_in(config.gateway.sign_ins_file.as_deref());
+        self.context.sign_ins.grants().keep_in(config.gateway.sign_ins_file.as_deref());
         self.context.budgets.set_limits(config.gateway.buffer_limits);
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
             .into_iter()
@@ -262,7 +262,7 @@ impl UpstreamSet {
             history: self.context.history.clone(),
             apps: self.context.apps.clone(),
             secrets: self.context.secrets.clone(),
-            grants: self.context.grants.clone(),
+            sign_ins: self.context.sign_ins.clone(),
             budgets: self.context.budgets.clone(),
         };
         let paused = self.context.paused.borrow().is(upstream.name.as_str());
@@ -346,7 +346,7 @@ mod tests {
             paused: watch::channel(PausedUpstreams::default()).1,
             apps: Default::default(),
             secrets: Secrets::system_default(),
-            grants: upstream::Grants::unused(),
+            sign_ins: upstream::SignIns::unused(),
             budgets: Budgets::default(),
             programs: Programs::new(folder.path().join("programs.json")),
             preset_set: presets.preset_set,

@@ -58,6 +58,7 @@ use crate::system::wake::WakeNotifier;
 use crate::system::write_lease::WriteLease;
 use crate::upstream::auth::GrantContext;
 use crate::upstream::auth::grant_store::GrantStore;
+use crate::upstream::auth::reconnect;
 use crate::upstream::auth::sign_in::SignIns;
 use crate::upstream::catalog_cache::CatalogCache;
 use crate::upstream::notification_log::NotificationLog;
@@ -130,7 +131,7 @@ impl Assembly {
             tasks: tasks.clone(),
             stop: stop.clone(),
         });
-        let sign_ins = SignIns::new(grants.clone(), &origin);
+        let (sign_ins, changed_sign_ins) = SignIns::new(grants, &origin);
         let budgets = Budgets::default();
         let set_context = UpstreamSetContext {
             store: store.clone(),
@@ -147,7 +148,7 @@ impl Assembly {
             problems: presets.problems,
             apps: apps.clone(),
             secrets,
-            grants,
+            sign_ins: sign_ins.clone(),
             programs: Programs::new(paths.programs_file()),
             budgets: budgets.clone(),
         };
@@ -212,12 +213,14 @@ impl Assembly {
         ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
+        let sign_in_task = reconnect::follow(changed_sign_ins, set_handle.upstreams.clone());
         let last_seen_task = Arc::clone(&editors).keep_last_seen(lease.clone());
         for task in [
             status_task.boxed(),
             catalog_task.boxed(),
             token_file_task.boxed(),
             last_seen_task.boxed(),
+            sign_in_task.boxed(),
             wake_task.boxed(),
         ] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));

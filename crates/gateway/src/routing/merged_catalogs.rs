@@ -318,7 +318,7 @@ mod tests {
                 history: crate::history::History::disabled(),
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::system_default(),
-                grants: crate::upstream::Grants::unused(),
+                sign_ins: crate::upstream::SignIns::unused(),
                 budgets: Default::default(),
             };
             let start = |upstream: &config::UpstreamConfig| {

@@ -14,13 +14,12 @@ use http::{HeaderValue, StatusCode, header};
 use evermoor_core::security::foreign_text;
 
 use super::control::ControlApi;
-use super::control::sign_in;
 use crate::upstream::auth::sign_in::CALLBACK;
 
 pub(crate) async fn answer(State(control): State<Arc<ControlApi>>, request: Request) -> Response {
     let query = request.uri().query().unwrap_or_default();
     let address = format!("{}{CALLBACK}?{query}", control.here.origin);
-    let ended = sign_in::complete(&control, &address).await;
+    let ended = control.sign_ins.complete(&address).await;
     let (status, heading, text) =
         match (ended.server.as_ref().map(|server| &server.title), &ended.result) {
             (Some(title), Ok(())) => (

@@ -17,7 +17,7 @@ use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::auth::{Grants, ProtectedServer};
+use super::auth::ProtectedServer;
 use super::delivery::in_flight::InFlightCalls;
 use super::delivery::retry_budget::RetryBudget;
 use super::delivery::{self, list_fallback};
@@ -28,7 +28,7 @@ use super::supervisor::{DesiredWatch, Signals, Supervisor};
 use super::transport::connector::{Connect, Connector};
 use super::{
     CallReply, Caller, ConnectionScope, KnownCatalog, LinkState, REACTION_LIMIT, ScopeOwner,
-    UpstreamContext, UpstreamSnapshot,
+    SignIns, UpstreamContext, UpstreamSnapshot,
 };
 use crate::history::CurrentTally;
 use crate::history::recorder::{IncidentRecorder, UpstreamIncidents};
@@ -62,7 +62,7 @@ pub struct UpstreamHandle {
     /// Its outages, for all its connections.
     incidents: Arc<UpstreamIncidents>,
     pub(super) clock: ClockAndRandom,
-    grants: Grants,
+    pub(super) sign_ins: SignIns,
 }
 
 /// What the supervisor of a connection starts with.
@@ -243,7 +243,7 @@ impl UpstreamHandle {
 
     /// The account that the user signed in with, if it is known.
     pub(crate) fn account(&self) -> Option<String> {
-        self.grants.account(&ProtectedServer::of(&self.config)?)
+        self.sign_ins.grants().account(&ProtectedServer::of(&self.config)?)
     }
 
     /// How many calls wait for its answer, including those that are held.
@@ -443,7 +443,7 @@ impl<C: Connect> SupervisorStart<C> {
             current_tally,
             incidents: shared_incidents,
             clock,
-            grants: context.grants.clone(),
+            sign_ins: context.sign_ins.clone(),
         }
     }
 }
@@ -472,7 +472,7 @@ fn connector(
 ) -> Connector {
     let transport = known.and_then(|known| known.transport);
     let app = context.apps.of(&config.name);
-    let access = (context.secrets.clone(), context.grants.clone());
+    let access = (context.secrets.clone(), context.sign_ins.grants());
     let buffers = context.budgets.upstream(config.name.as_str(), config.buffer_limit);
     Connector::new(config, app, access, buffers, transport, context.tasks.clone(), stop.clone())
 }

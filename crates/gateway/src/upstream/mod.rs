@@ -55,6 +55,7 @@ use crate::system::clock::ClockAndRandom;
 use crate::upstream::notification_log::NotificationLog;
 use crate::upstream::subscriptions::Subscriptions;
 pub use auth::Grants;
+pub use auth::sign_in::SignIns;
 pub use handle::UpstreamHandle;
 pub use per_client::scope::{ConnectionScope, ScopeOwner};
 pub use server_requests::{Caller, ServerRequest};
@@ -78,8 +79,8 @@ pub struct UpstreamContext {
     pub apps: Apps,
     /// Resolves the secrets that upstreams refer to.
     pub secrets: Secrets,
-    /// What users permitted Evermoor to do at upstreams.
-    pub grants: Grants,
+    /// The sign-ins of users to upstreams, and what they permitted Evermoor to do there.
+    pub sign_ins: SignIns,
     pub budgets: Budgets,
 }
 

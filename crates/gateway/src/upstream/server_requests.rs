@@ -40,6 +40,8 @@ pub struct Caller {
     pub session: u64,
     /// The client metadata for a stateless upstream; `None` if the call already has it.
     pub client_meta: Option<Arc<ClientMeta>>,
+    /// Whether it can be asked to open a page while it waits for this call.
+    pub opens_pages: bool,
     /// Receives the server's requests about the call.
     pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
@@ -283,6 +285,7 @@ mod tests {
             Caller {
                 session,
                 client_meta: None,
+                opens_pages: false,
                 questions,
                 logs: None,
                 delivery_progress: Arc::default(),

@@ -1,17 +1,21 @@
 //! Servers that want a sign-in, with a real authorization server.
 //!
 //! - [`signing_in`]: how a user signs in, and what cannot be used to do so
+//! - [`with_code`]: how a user signs in with a code, in a browser on another device
+//! - [`in_editor`]: how an editor lets its user sign in during a call
 //! - [`renewing`]: what happens when tokens expire or are revoked
 //! - [`scopes`]: which access is asked for, and what happens if it is too little
 //! - [`storing`]: where tokens are, and where they are not
 //! - [`keychain`]: what happens if the keychain cannot be used
 
+pub(crate) mod in_editor;
 #[cfg(target_os = "linux")]
 mod keychain;
 pub(crate) mod renewing;
 pub(crate) mod scopes;
 pub(crate) mod signing_in;
 pub(crate) mod storing;
+pub(crate) mod with_code;
 
 use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
@@ -41,7 +45,12 @@ impl Signed {
         Self { scene, server, gateway }
     }
 
-    /// A user has signed in, and the server is connected.
+    /// Like [`Signed::out`]; the user signs in with a code.
+    async fn with_codes(options: &Value) -> Self {
+        Self::with(options, "oauth.grant = \"device-code\"").await
+    }
+
+    /// The user has signed in, and the server is connected.
     async fn in_(options: &Value) -> Self {
         let signed = Self::out(options).await;
         let page = sign_in(&signed.gateway, "linear").await;

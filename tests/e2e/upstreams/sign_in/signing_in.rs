@@ -276,7 +276,7 @@ async fn a_person_signs_out_and_the_server_is_told() {
 
 #[tokio::test]
 async fn the_command_line_prints_the_page_and_waits_for_the_sign_in() {
-    let signed = Signed::out(&json!({})).await;
+    let signed = Signed::out(&json!({ "codes": false })).await;
     let mut login = Process::evermoor(&signed.scene.home(), |command| {
         command.args(["login", "linear", "--no-browser"]).stdin(Stdio::null());
     });

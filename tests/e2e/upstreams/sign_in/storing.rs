@@ -18,7 +18,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 }
 
 /// The files in a folder that contain one of these texts.
-fn files_with(folder: &Path, needles: &[String]) -> Vec<String> {
+pub(super) fn files_with(folder: &Path, needles: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

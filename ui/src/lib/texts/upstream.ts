@@ -16,6 +16,8 @@ export const signingIn = 'Asking the server…'
 export const signInWaits = (title: string) => `Waiting for your sign-in to ${title} in the browser.`
 export const signInPage = 'Open the page'
 export const account = 'Account'
+export const signInCode = (url: string) => `Or open ${url} on any device and enter the code`
+export const cancelSignIn = 'Cancel'
 
 export const lastDay = 'Last 24 hours'
 export const memory = 'Memory'

@@ -32,9 +32,11 @@ pub struct OAuthOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
-    /// A user, in a browser.
+    /// A user, in a browser that can come back to this computer.
     #[default]
     AuthorizationCode,
+    /// A user, who enters a code in a browser on any device.
+    DeviceCode,
     /// Nobody: the client has a secret of its own.
     ClientCredentials,
 }
@@ -64,7 +66,7 @@ impl Grant {
     /// Whether a user has to sign in.
     pub fn needs_a_person(self) -> bool {
         match self {
-            Self::AuthorizationCode => true,
+            Self::AuthorizationCode | Self::DeviceCode => true,
             Self::ClientCredentials => false,
         }
     }
@@ -73,6 +75,7 @@ impl Grant {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AuthorizationCode => "authorization-code",
+            Self::DeviceCode => "device-code",
             Self::ClientCredentials => "client-credentials",
         }
     }
@@ -264,6 +267,13 @@ mod tests {
     }
 
     #[test]
+    fn a_code_on_another_device_needs_a_person_and_no_client() {
+        let found = parse("auth = \"oauth\"\noauth.grant = \"device-code\"").unwrap().unwrap();
+        assert_eq!((found.grant, found.client), (Grant::DeviceCode, None));
+        assert!(found.grant.needs_a_person());
+    }
+
+    #[test]
     fn a_mistake_is_reported_with_its_line_and_a_remedy() {
         let table = |setting: &str| format!("auth = \"oauth\"\n[upstreams.a.oauth]\n{setting}");
         for (entry, line, says) in [
@@ -283,6 +293,7 @@ mod tests {
             (table("client_metadata_url = \"http://localhost/x\""), 5, "address of a document"),
             (table("authorization_server = \"http://x\""), 5, "not an https address"),
             (table("grant = \"password\""), 5, "unknown variant"),
+            (table("grant = \"device_code\""), 5, "unknown variant"),
             (table("grant = \"client-credentials\"\nclient_id = \"x\""), 4, "client of its own"),
             (table("audience = \"x\""), 5, "unknown field"),
         ] {

@@ -84,6 +84,11 @@ impl ClientCapabilities {
         }
     }
 
+    /// Whether a client with these capabilities opens pages for its user.
+    pub fn opens_pages(self) -> bool {
+        self.has(LINKS)
+    }
+
     /// The capabilities that a client needs to answer the request.
     pub fn needed_for(request: &Request) -> Self {
         let params = request.params.as_ref();

@@ -5,6 +5,7 @@
 
 use crate::protocol::envelope::{Id, Request};
 use crate::protocol::json::Raw;
+use crate::protocol::mcp::method;
 
 use super::client_capabilities::ELICIT;
 use super::response::{URL_ELICITATION_REQUIRED, code};
@@ -36,6 +37,11 @@ impl InputRequired {
         let result = serde_json::json!({ "resultType": "input_required", "requestState": state });
         Raw::of(&result).with("inputRequests", requests)
     }
+}
+
+/// Whether a request may be answered with `input_required`.
+pub fn may_need_input(called: &str) -> bool {
+    matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
 }
 
 /// Converts the `inputRequests` of a newer upstream to requests for an older editor.

@@ -39,6 +39,7 @@ use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::translate::input_request::may_need_input;
 use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_platform::clock;
 
@@ -136,6 +137,8 @@ impl Exchange {
         let caller = Caller {
             session: requester.session,
             client_meta: requester.client_meta,
+            opens_pages: may_need_input(&request.method)
+                && requester.client_capabilities.opens_pages(),
             questions,
             logs: log,
             delivery_progress: Arc::default(),

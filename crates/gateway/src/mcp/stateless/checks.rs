@@ -7,7 +7,6 @@ use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response,
 };
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::param_headers::{headers_match, required_headers};
 use evermoor_core::protocol::translate::response::{MISSING_CLIENT_CAPABILITY, to_stateless};
@@ -46,11 +45,6 @@ pub(super) fn declined(request: &Request) -> Response {
     let block = serde_json::json!({ "type": "text", "text": text });
     let result = serde_json::json!({ "content": [block], "isError": true });
     to_stateless(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
-}
-
-/// Requests that may be answered with `input_required`.
-pub(super) fn may_need_input(called: &str) -> bool {
-    matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
 }
 
 /// The HTTP status of a response: an unknown method is 404, a missing capability 400, all else 200.

@@ -32,7 +32,7 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::stateless::RequestMeta;
-use evermoor_core::protocol::translate::input_request::required_links;
+use evermoor_core::protocol::translate::input_request::{may_need_input, required_links};
 use evermoor_core::protocol::translate::response::{
     HEADER_MISMATCH, missing_capability, to_stateless,
 };
@@ -54,7 +54,7 @@ use crate::routing::router::{Destination, View};
 use crate::system::budget::Budget;
 use crate::system::message_parser;
 use crate::upstream::ScopeOwner;
-use checks::{declined, has_foreign_state, headers_agree, may_need_input, status};
+use checks::{declined, has_foreign_state, headers_agree, status};
 use pending_input::Resume;
 
 const CANNOT_ASK: &str = "The client cannot be asked during this request.";

@@ -102,7 +102,10 @@ pub fn routes() -> Router<Arc<ControlApi>> {
         .route("/api/upstreams/{name}/tools/{tool}", post(settings::show_tool))
         .route("/api/upstreams/{name}/enabled", post(settings::enable))
         .route("/api/upstreams/{name}/call", post(try_tool::call))
-        .route("/api/upstreams/{name}/sign-in", post(sign_in::begin).get(sign_in::progress))
+        .route(
+            "/api/upstreams/{name}/sign-in",
+            post(sign_in::begin).get(sign_in::progress).delete(sign_in::cancel),
+        )
         .route("/api/upstreams/{name}/sign-out", post(sign_in::sign_out))
         .route("/api/sign-ins/callback", post(sign_in::paste))
         .route("/api/upstreams/{name}/timeline", get(activity::timeline))

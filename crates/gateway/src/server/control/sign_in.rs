@@ -5,35 +5,48 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use serde::Deserialize;
 use tokio::time::timeout;
 
-use evermoor_core::api::{PastedCallback, SignInPage, SignInState};
+use evermoor_core::api::{PastedCallback, SignInState};
 use evermoor_core::config::UpstreamConfig;
 use evermoor_core::failure::{Code, Failure};
 
 use super::settings::edit_error;
 use super::{ControlApi, read_body, refuse, unknown};
 use crate::upstream::auth::ProtectedServer;
-use crate::upstream::auth::sign_in::{CallbackResult, SignInProgress};
+use crate::upstream::auth::sign_in::SignInProgress;
 
 /// How long an answer about the progress waits for a change.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Deserialize)]
+pub(super) struct SignInQuery {
+    /// Whether the user has a browser on the computer of this gateway.
+    #[serde(default = "yes")]
+    browser: bool,
+}
+
+fn yes() -> bool {
+    true
+}
 
 /// Begins a sign-in. A server without `auth` gets it, because the user wants to sign in to it.
 pub(super) async fn begin(
     State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
+    Query(asked): Query<SignInQuery>,
 ) -> Response {
     let Some(config) = upstream(&control, &name) else { return unknown(&control, &name) };
     let server = match protected(&control, config).await {
         Ok(server) => server,
         Err(refusal) => return *refusal,
     };
-    match control.sign_ins.begin(server).await {
-        Ok(url) => Json(SignInPage { url }).into_response(),
+    match control.sign_ins.begin(server, asked.browser).await {
+        Ok(page) => Json(page).into_response(),
         Err(failure) => refuse(StatusCode::BAD_GATEWAY, failure),
     }
 }
@@ -44,14 +57,16 @@ pub(super) async fn progress(
     Path(name): Path<String>,
 ) -> Response {
     let Some(mut progress) = control.sign_ins.progress(&name) else {
-        let what = format!("No sign-in to `{name}` is in progress.");
-        let remedy = format!("Run `evermoor login {name}`.");
-        return refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy));
+        return refuse(StatusCode::NOT_FOUND, none_waits(&name));
     };
-    let ended = progress.wait_for(|progress| *progress != SignInProgress::Waiting);
+    let ended = progress.wait_for(|progress| !matches!(progress, SignInProgress::Waiting(_)));
     let ended = timeout(PATIENCE, ended).await.map(|ended| ended.map(|ended| ended.clone()));
+    let waiting = match &*progress.borrow() {
+        SignInProgress::Waiting(page) => Some(page.clone()),
+        SignInProgress::Done | SignInProgress::Failed(_) => None,
+    };
     Json(match ended {
-        Err(_) | Ok(Ok(SignInProgress::Waiting)) => SignInState::Waiting,
+        Err(_) | Ok(Ok(SignInProgress::Waiting(_))) => SignInState::Waiting { page: waiting },
         Ok(Ok(SignInProgress::Done)) => SignInState::Done,
         Ok(Ok(SignInProgress::Failed(failure))) => SignInState::Failed { failure },
         Ok(Err(_)) => {
@@ -63,13 +78,27 @@ pub(super) async fn progress(
     .into_response()
 }
 
+/// Ends a sign-in that waits for the user.
+pub(super) async fn cancel(
+    State(control): State<Arc<ControlApi>>,
+    Path(name): Path<String>,
+) -> Response {
+    let Some(config) = upstream(&control, &name) else { return unknown(&control, &name) };
+    let waited =
+        ProtectedServer::of(&config).is_some_and(|server| control.sign_ins.cancel(&server));
+    match waited {
+        true => Json(serde_json::json!({})).into_response(),
+        false => refuse(StatusCode::NOT_FOUND, none_waits(&name)),
+    }
+}
+
 /// The address that a browser was sent to which cannot reach this gateway.
 pub(super) async fn paste(State(control): State<Arc<ControlApi>>, body: Bytes) -> Response {
     let PastedCallback { address } = match read_body(&body) {
         Ok(pasted) => pasted,
         Err(refusal) => return *refusal,
     };
-    match complete(&control, &address).await.result {
+    match control.sign_ins.complete(&address).await.result {
         Ok(()) => Json(serde_json::json!({})).into_response(),
         Err(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
     }
@@ -83,32 +112,9 @@ pub(super) async fn sign_out(
     let Some(server) = ProtectedServer::of(&config) else {
         return refuse(StatusCode::CONFLICT, no_sign_in(&config));
     };
-    match control.sign_ins.sign_out(server.clone()).await {
-        Ok(ended) => {
-            reconnect(&control, &server);
-            Json(ended).into_response()
-        }
+    match control.sign_ins.sign_out(server).await {
+        Ok(ended) => Json(ended).into_response(),
         Err(failure) => refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
-    }
-}
-
-/// Ends the sign-in to which a callback belongs.
-pub(crate) async fn complete(control: &ControlApi, address: &str) -> CallbackResult {
-    let ended = control.sign_ins.complete(address).await;
-    if let (Some(server), Ok(())) = (&ended.server, &ended.result) {
-        tracing::info!(upstream = %server.name, "signed in");
-        reconnect(control, server);
-    }
-    ended
-}
-
-/// Reconnects every upstream that uses the grant.
-fn reconnect(control: &ControlApi, server: &ProtectedServer) {
-    for upstream in control.router.all_upstreams().iter() {
-        let own = ProtectedServer::of(&upstream.config);
-        if own.is_some_and(|own| own.shares_grant(server)) && !upstream.is_paused() {
-            upstream.restart();
-        }
     }
 }
 
@@ -140,6 +146,11 @@ async fn protected(
         Some(server) => Ok(server),
         None => refused(no_sign_in(&config)),
     }
+}
+
+fn none_waits(name: &str) -> Failure {
+    let what = format!("No sign-in to `{name}` is in progress.");
+    Failure::new(Code::NotFound, what, format!("Run `evermoor login {name}`."))
 }
 
 fn no_sign_in(config: &UpstreamConfig) -> Failure {

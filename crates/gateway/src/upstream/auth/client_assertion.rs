@@ -68,9 +68,7 @@ impl KeyedClient {
             return Err(refused("it accepts no signatures of this key"));
         }
         let issuer = metadata.issuer.clone().ok_or_else(|| refused("it has no name"))?;
-        let token_endpoint = Url::parse(&metadata.token_endpoint).ok();
-        let token_endpoint = token_endpoint
-            .filter(|url| url.scheme() == "https" || oauth_http::is_local(url))
+        let token_endpoint = oauth_http::private_address(&metadata.token_endpoint)
             .ok_or_else(|| refused("its address is not private"))?;
         let (scopes, resource) = (server.oauth.scopes.clone(), server.url.to_string());
         Ok(Self { id: id.to_owned(), key, issuer, token_endpoint, scopes, resource })

@@ -101,6 +101,31 @@ pub(super) fn sign_in_failed(server: &ProtectedServer, error: &AuthError) -> Fai
     Failure::new(Code::Refused, what, remedy)
 }
 
+/// The authorization server does not let users sign in with a code.
+pub(super) fn no_codes(server: &ProtectedServer) -> Failure {
+    let (title, name) = (&server.title, &server.name);
+    let what = format!("{title} offers no sign-in with a code.");
+    let remedy = format!(
+        "Remove `grant` from `[upstreams.{name}.oauth]`, then run `evermoor login {name}` to sign in in a \
+         browser."
+    );
+    Failure::new(Code::Refused, what, remedy)
+}
+
+/// The user did not enter the code in time.
+pub(super) fn code_expired(server: &ProtectedServer) -> Failure {
+    let what = format!("The code for the sign-in to {} has expired.", server.title);
+    let remedy = format!("Get another one with `evermoor login {}`.", server.name);
+    Failure::new(Code::NotFound, what, remedy)
+}
+
+/// The user changed their mind.
+pub(super) fn cancelled(server: &ProtectedServer) -> Failure {
+    let what = format!("The sign-in to {} was cancelled.", server.title);
+    let remedy = format!("Start it again with `evermoor login {}`.", server.name);
+    Failure::new(Code::Refused, what, remedy)
+}
+
 /// A callback belongs to no sign-in.
 pub(super) fn unknown_sign_in() -> Failure {
     let what = "This sign-in is no longer valid: it was already used, it expired, or Evermoor was restarted since.";

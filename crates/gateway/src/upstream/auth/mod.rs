@@ -22,8 +22,9 @@
 //! - [`grant`]: the task that owns a grant; [`renewal`]: how its token is renewed
 //! - [`lacking_scopes`]: what a call was refused for
 //! - [`grant_store`]: where grants are kept; [`stored_grant`]: what is kept
-//! - [`sign_in`]: sign-ins that wait for the user; [`client_identity`]: as which client;
-//!   [`revocation`]: the end of a grant
+//! - [`sign_in`]: sign-ins that wait for the user; [`device_flow`]: those with a code;
+//!   [`client_identity`]: as which client; [`revocation`]: the end of a grant
+//! - [`reconnect`]: reconnects upstreams when a sign-in has changed
 //! - [`pending_secrets`]: what is hidden while a sign-in waits
 //! - [`account`]: whose sign-in it is
 //! - [`client_assertion`]: a client with a private key
@@ -35,12 +36,14 @@ mod account;
 mod authorization_server;
 mod client_assertion;
 mod client_identity;
+mod device_flow;
 mod failures;
 mod grant;
 pub(crate) mod grant_store;
 mod lacking_scopes;
 mod oauth_http;
 mod pending_secrets;
+pub(crate) mod reconnect;
 mod renewal;
 mod revocation;
 pub(crate) mod sign_in;

@@ -122,7 +122,7 @@ impl RenewalClient {
                     })
                 }
             }
-            (Grant::AuthorizationCode, Some(grant)) => {
+            (Grant::AuthorizationCode | Grant::DeviceCode, Some(grant)) => {
                 if grant.credentials.issuer != metadata.issuer {
                     return Err(RenewalError::Refused(failures::moved(server)));
                 }
@@ -134,7 +134,7 @@ impl RenewalClient {
                 manager.configure_client(config).map_err(unusable)?;
                 grant
             }
-            (Grant::AuthorizationCode, None) => {
+            (Grant::AuthorizationCode | Grant::DeviceCode, None) => {
                 return Err(RenewalError::Refused(failures::signed_out(server)));
             }
         };

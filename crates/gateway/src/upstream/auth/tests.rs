@@ -36,6 +36,13 @@ impl Grants {
     }
 }
 
+impl SignIns {
+    /// For upstreams that want no sign-in.
+    pub(crate) fn unused() -> Self {
+        Self::new(Grants::unused(), "http://127.0.0.1:1").0
+    }
+}
+
 /// A grant with a token that does not expire. It is forgotten with the folder.
 pub(crate) async fn signed_in() -> (GrantHandle, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -204,11 +211,12 @@ fn described(origin: &str, path: &str) -> Response {
 async fn a_sign_in_that_nobody_completes_expires_after_ten_minutes() {
     let (tasks, folder) = (TaskTracker::new(), tempfile::tempdir().unwrap());
     let url: Url = format!("{}/mcp", authorization_server(&tasks).await).parse().unwrap();
-    let sign_ins = SignIns::new(Grants::new(context(file_store(&folder))), "http://127.0.0.1:1");
+    let grants = Grants::new(context(file_store(&folder)));
+    let (sign_ins, _changes) = SignIns::new(grants, "http://127.0.0.1:1");
     let mut callbacks = Vec::new();
     for name in ["early", "late"] {
         let server = ProtectedServer { name: name.into(), url: url.clone(), ..server("") };
-        let page: Url = sign_ins.begin(server).await.unwrap().parse().unwrap();
+        let page: Url = sign_ins.begin(server, true).await.unwrap().url.parse().unwrap();
         let state = page.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
         // The answer of the user who declines.
         callbacks

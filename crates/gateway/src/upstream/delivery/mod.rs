@@ -7,15 +7,22 @@
 //! executed is retried only if it is safe to repeat and the retry budget allows it; otherwise the
 //! answer says that the outcome is unknown. A held call ends when its caller goes away.
 //!
+//! A call that needs the user to sign in is answered at once, unless its editor can open the page of the
+//! sign-in. Such an editor has the hold to answer, and the user has the hold again to sign in.
+//!
 //! - [`hold_slots`]: limits the calls held for one upstream
 //! - [`in_flight`]: counts the calls in flight on one connection
 //! - [`list_fallback`]: answers a list from the cached catalog unless the upstream is quick
+//! - [`owned_call`]: a call that may outlive the wait for its answer
 //! - [`retry_budget`]: limits retries to a share of all calls
+//! - [`sign_in_request`]: asks the editor to let the user sign in
 
 mod hold_slots;
 pub(crate) mod in_flight;
 pub(crate) mod list_fallback;
+mod owned_call;
 pub(crate) mod retry_budget;
+pub(crate) mod sign_in_request;
 #[cfg(test)]
 mod tests;
 
@@ -34,13 +41,15 @@ use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::protocol::envelope::Request;
 
 use super::transport::connection::{CallError, CallReply, ReplyStream};
-use super::transport::outbound::OutboundCall;
-use super::{Caller, KnownCatalog, LinkState, LiveConnection, UpstreamHandle};
+use super::{Caller, LinkState, LiveConnection, UpstreamHandle};
 use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::budget::NoRoom;
 use crate::system::redaction;
+use crate::upstream::auth::ProtectedServer;
 use hold_slots::HoldSlot;
 use in_flight::CallGuard;
+use owned_call::{OwnedCall, is_answered};
+use sign_in_request::SignInRequest;
 
 /// How often a repeatable call is sent.
 const MAX_ATTEMPTS: u32 = 3;
@@ -90,6 +99,8 @@ struct Delivery<'a> {
     retry_after: Option<Duration>,
     /// Set if an outage affects this call.
     affected: Option<AffectedCall>,
+    /// Set once the editor was asked to let the user sign in.
+    asked_for_sign_in: bool,
 }
 
 impl<'a> Delivery<'a> {
@@ -111,6 +122,7 @@ impl<'a> Delivery<'a> {
             detail: String::new(),
             retry_after: None,
             affected: None,
+            asked_for_sign_in: false,
         }
     }
 
@@ -130,8 +142,15 @@ impl<'a> Delivery<'a> {
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
         }
+        let mut has_signed_in = false;
         if let Some(why) = self.needs_user_action() {
-            return Err(why);
+            if why == NotSent::AuthRequired {
+                let Some(asked) = self.ask_for_sign_in().await else { return Err(why) };
+                has_signed_in = self.signed_in(asked).await;
+            }
+            if !has_signed_in {
+                return Err(why);
+            }
         }
         self.mark_affected();
         let Some(_slot) = HoldSlot::acquire(self.handle, self.request) else {
@@ -146,7 +165,17 @@ impl<'a> Delivery<'a> {
                 return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
             }
             if let Some(why) = self.needs_user_action() {
-                return Err(why);
+                if why != NotSent::AuthRequired {
+                    return Err(why);
+                }
+                // Otherwise the upstream reconnects because of the sign-in.
+                if !has_signed_in {
+                    let Some(asked) = self.ask_for_sign_in().await else { return Err(why) };
+                    has_signed_in = asked.signed_in(Instant::from_std(self.deadline.steady)).await;
+                    if !has_signed_in {
+                        return Err(why);
+                    }
+                }
             }
             if self.expired() {
                 return Err(self.give_up());
@@ -169,6 +198,28 @@ impl<'a> Delivery<'a> {
             }
             LinkState::Ready(_) | LinkState::Connecting | LinkState::Down { .. } => None,
         }
+    }
+
+    /// Asks the editor to let the user sign in. From its consent on, the hold begins anew.
+    async fn ask_for_sign_in(&mut self) -> Option<SignInRequest<'a>> {
+        if std::mem::replace(&mut self.asked_for_sign_in, true) {
+            return None;
+        }
+        let server = ProtectedServer::of(&self.handle.config);
+        let asking = SignInRequest::begin(&self.handle.sign_ins, server, self.caller);
+        let deadline = Instant::from_std(self.deadline.steady);
+        let mut asked = timeout_at(deadline, asking).await.ok()??;
+        asked.ask(deadline).await.then_some(())?;
+        let (steady, wall) = (Instant::now().into_std(), self.handle.clock.now());
+        self.deadline = Deadline::after(steady, wall, self.handle.hold());
+        Some(asked)
+    }
+
+    /// Holds the call until the user has signed in, and returns whether that happened in time.
+    async fn signed_in(&self, asked: SignInRequest<'_>) -> bool {
+        let Some(_slot) = HoldSlot::acquire(self.handle, self.request) else { return false };
+        let _timer = HoldTimer { caller: self.caller, since: Instant::now() };
+        asked.signed_in(Instant::from_std(self.deadline.steady)).await
     }
 
     fn expired(&self) -> bool {
@@ -261,6 +312,14 @@ impl<'a> Delivery<'a> {
             }
             CallError::AuthRequired(failure) => {
                 self.detail = failure.what;
+                drop(guard);
+                if let Some(asked) = self.ask_for_sign_in().await
+                    && self.signed_in(asked).await
+                {
+                    // The upstream reconnects because of the sign-in.
+                    self.failed_generation = ready.generation;
+                    return None;
+                }
                 DeliveryStatus::NotSent(NotSent::AuthRequired)
             }
             CallError::Unavailable { wait, .. } if self.class == RetryClass::Once => {
@@ -409,30 +468,6 @@ impl<'a> Delivery<'a> {
             retry_after: self.retry_after,
         };
         Answer::undelivered(&undelivered, self.request.id.clone())
-    }
-}
-
-/// A call that may outlive the wait for its answer.
-struct OwnedCall {
-    request: Request,
-    caller: Option<Caller>,
-    known: Option<Arc<KnownCatalog>>,
-}
-
-impl OwnedCall {
-    async fn send(self, ready: Arc<LiveConnection>) -> Result<CallReply, CallError> {
-        let traits = self.known.as_ref().map(|known| &known.traits);
-        let call = OutboundCall { request: &self.request, caller: self.caller.as_ref(), traits };
-        ready.connection.call(call).await
-    }
-}
-
-/// Waits for the reply to a call that was given up, and returns whether the upstream sent one.
-async fn is_answered(reply: impl Future<Output = Result<CallReply, CallError>>) -> bool {
-    match reply.await {
-        Ok(CallReply::Whole(_)) => true,
-        Ok(CallReply::Stream(parts)) => parts.answer().await.is_some(),
-        Err(_) => false,
     }
 }
 

@@ -114,7 +114,7 @@ fn progress_server(progress_every: Option<Duration>, breaks: bool) -> UpstreamHa
         history: crate::history::History::disabled(),
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
-        grants: crate::upstream::Grants::unused(),
+        sign_ins: crate::upstream::SignIns::unused(),
         budgets: Default::default(),
     };
     let connector = ProgressServer { progress_every, breaks, connects: 0, tasks };

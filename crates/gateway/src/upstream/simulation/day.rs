@@ -73,7 +73,7 @@ impl Day {
                 history: crate::history::History::disabled(),
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::system_default(),
-                grants: crate::upstream::Grants::unused(),
+                sign_ins: crate::upstream::SignIns::unused(),
                 budgets: Default::default(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");

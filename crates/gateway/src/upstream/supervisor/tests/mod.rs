@@ -52,7 +52,7 @@ fn context(config: &Config, tasks: TaskTracker, clock: ClockAndRandom) -> Upstre
         history: crate::history::History::disabled(),
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::system_default(),
-        grants: crate::upstream::Grants::unused(),
+        sign_ins: crate::upstream::SignIns::unused(),
         budgets: Default::default(),
     }
 }
