@@ -105,9 +105,8 @@ pub(super) async fn for_code(
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
         .body(client.to_string().into_bytes());
-    let failed = |why: String| {
-        failures::sign_in_failed(server, &AuthError::RegistrationFailed(why))
-    };
+    let failed =
+        |why: String| failures::sign_in_failed(server, &AuthError::RegistrationFailed(why));
     let request = request.map_err(|error| failed(error.to_string()))?;
     let answer = http.post(request).await.map_err(|error| failed(error.to_string()))?;
     if answer.status().is_client_error() {
@@ -140,7 +139,10 @@ async fn known(
 }
 
 /// The scopes to ask for.
-pub(super) async fn scopes(manager: &AuthorizationManager, server: &ProtectedServer) -> Vec<String> {
+pub(super) async fn scopes(
+    manager: &AuthorizationManager,
+    server: &ProtectedServer,
+) -> Vec<String> {
     match server.oauth.scopes.as_slice() {
         [] => manager.select_initial_scopes(&[]).await,
         configured => configured.to_vec(),

@@ -12,8 +12,8 @@ use oauth2::basic::{
     BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse,
 };
 use oauth2::{
-    AuthType, ClientId, ClientSecret, DeviceAuthorizationUrl, EndpointNotSet,
-    EndpointSet, ErrorResponseType, HttpRequest, HttpResponse, RequestTokenError, Scope,
+    AuthType, ClientId, ClientSecret, DeviceAuthorizationUrl, EndpointNotSet, EndpointSet,
+    ErrorResponseType, HttpRequest, HttpResponse, RequestTokenError, Scope,
     StandardDeviceAuthorizationResponse, StandardErrorResponse, StandardRevocableToken,
     TokenResponse as _, TokenUrl,
 };
@@ -137,8 +137,7 @@ impl DeviceSignIn {
 
     /// Waits until the user has entered the code. `now` is called when the tokens arrive.
     pub(super) async fn wait(&self, now: impl Fn() -> SystemTime) -> Result<StoredGrant, Failure> {
-        let tokens =
-            poll(&self.client, &self.code, &self.server, &posting(&self.http)).await?;
+        let tokens = poll(&self.client, &self.code, &self.server, &posting(&self.http)).await?;
         let granted = tokens.scopes().map(|granted| granted.iter().map(|one| one.to_string()));
         let granted = granted.map_or_else(|| self.scopes.clone(), Iterator::collect);
         let received = now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -205,9 +204,8 @@ fn endpoint(metadata: &AuthorizationMetadata) -> Option<Url> {
 fn wants_secret_in_body(metadata: &AuthorizationMetadata) -> bool {
     let methods = metadata.additional_fields.get("token_endpoint_auth_methods_supported");
     let methods = methods.and_then(Value::as_array);
-    let has = |name| {
-        methods.is_some_and(|methods| methods.iter().any(|one| one.as_str() == Some(name)))
-    };
+    let has =
+        |name| methods.is_some_and(|methods| methods.iter().any(|one| one.as_str() == Some(name)));
     has("client_secret_post") && !has("client_secret_basic")
 }
 

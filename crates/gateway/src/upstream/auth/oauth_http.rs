@@ -104,7 +104,8 @@ impl OAuthHttpClient for OAuthHttp {
 /// An address that others named, if nobody on the network can read what is sent there.
 pub(super) fn private_address(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
-    (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && is_local(&url)).then_some(url)
+    (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && is_local(&url))
+        .then_some(url)
 }
 
 /// Whether an address is on this machine, which is never reached through a proxy.
