@@ -8,7 +8,7 @@
 //! address stays open (`listener_holder`).
 //!
 //! A gateway that the user stopped (`stop_marker`) stays stopped, and its address is closed at once. The task
-//! waits until somebody starts a gateway, or the user asks for one here.
+//! waits until a gateway is started, or the user asks for one here.
 //!
 //! A gateway that runs under the system's service manager belongs to that manager. It is not
 //! replaced by a newer version, and when it ends the task waits until the manager restarts it,
@@ -60,7 +60,7 @@ pub struct GatewaySupervisor {
 impl GatewaySupervisor {
     /// Keeps a gateway running until `stop` is cancelled. The gateway itself keeps running.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
-        // Whoever starts the program of this supervisor wants a gateway.
+        // A user who starts the program of this supervisor wants a gateway.
         stop_marker::remove(launcher.paths());
         let (publish, presence) = watch::channel(Presence::Starting);
         let retry_now = Arc::new(Notify::new());

@@ -21,7 +21,9 @@ pub(crate) async fn parse(text: &Bytes) -> Result<Message, InvalidMessage> {
             why: "the notification is too large".into(),
             id: None,
         }),
-        message => Ok(message),
+        message @ (Message::Request(_) | Message::Notification(_) | Message::Response(_)) => {
+            Ok(message)
+        }
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn unprotect(command: &mut tokio::process::Command) {
     let Some(before) = CORE_LIMIT.get().cloned() else { return };
     let restore = move || {
         // A program without core dumps is better than none.
-        let _ = setrlimit(Resource::Core, before.clone());
+        let _ = setrlimit(Resource::Core, before);
         Ok(())
     };
     // SAFETY: the closure makes one system call and neither allocates nor takes a lock.

@@ -54,14 +54,14 @@ impl std::fmt::Display for CallNonce {
 }
 
 /// All editors, and their calls since the last check.
-pub(crate) struct Editors {
+pub(crate) struct SoakEditors {
     ended: Arc<Mutex<Vec<EndedCall>>>,
     tasks: JoinSet<()>,
     /// Each call holds it for reading. Whoever holds it for writing lets the editors rest.
     calling: Arc<RwLock<()>>,
 }
 
-impl Editors {
+impl SoakEditors {
     /// Three editors with a session, three 2026-07-28 editors, two over HTTP+SSE and two through the shim; for
     /// one upstream and for all of them.
     pub(crate) async fn attach(gateway: &Gateway) -> Self {

@@ -54,7 +54,7 @@ pub(crate) struct Figures {
 }
 
 /// The comparison, which keeps only what it still needs.
-pub(crate) struct Comparison {
+pub(crate) struct LedgerComparison {
     ledgers: Vec<LedgerReader>,
     /// Executions of calls that have not ended yet.
     executed: HashMap<CallNonce, usize>,
@@ -65,7 +65,7 @@ pub(crate) struct Comparison {
     pub(crate) figures: Figures,
 }
 
-impl Comparison {
+impl LedgerComparison {
     pub(crate) fn of(ledgers: impl IntoIterator<Item = PathBuf>) -> Self {
         let ledgers = ledgers.into_iter().map(|path| LedgerReader { path, read: 0 }).collect();
         Self {

@@ -40,9 +40,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use editors::{Editors, UPSTREAMS};
+use editors::{SoakEditors, UPSTREAMS};
 use faults::{Breakable, BreakableGateway};
-use figures::{Comparison, Figures, Resources};
+use figures::{Figures, LedgerComparison, Resources};
 
 const USAGE: &str = "soak [--minutes N]: how long it runs; 60 minutes by default";
 /// How long calls are held, and how long one may take: short, so that every limit is reached often.
@@ -118,7 +118,7 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
         gateway.until_connected(name).await;
     }
     let ledgers = UPSTREAMS.map(|name| scene.path(&format!("{name}.ledger")));
-    let mut comparison = Comparison::of(ledgers);
+    let mut comparison = LedgerComparison::of(ledgers);
     let mut broken = [
         Breakable::Scripted(first, first_network),
         Breakable::Scripted(second, second_network),
@@ -135,7 +135,7 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
     // From now on every gateway is started in the same way, so that their resources can be compared.
     breakable.take_over().await;
     gateway.process.ended().await;
-    let mut editors = Editors::attach(&gateway).await;
+    let mut editors = SoakEditors::attach(&gateway).await;
     sleep(WARM_UP).await;
     comparison.figures.at_start = measured_at_rest(&editors, &breakable).await;
 
@@ -180,7 +180,7 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
 }
 
 /// The gateway's resources while the editors rest.
-async fn measured_at_rest(editors: &Editors, gateway: &BreakableGateway) -> Option<Resources> {
+async fn measured_at_rest(editors: &SoakEditors, gateway: &BreakableGateway) -> Option<Resources> {
     let resting = editors.rest().await?;
     sleep(REST).await;
     let resources = measure::resources(gateway.pid());

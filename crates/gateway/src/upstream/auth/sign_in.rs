@@ -60,8 +60,11 @@ struct SignInsState {
     /// Held by upstream while a sign-in begins that several calls share.
     beginning: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// The sessions that are asked to open the page of a sign-in to an upstream.
-    asked: Mutex<HashMap<(String, u64), watch::Receiver<Option<bool>>>>,
+    asked: Mutex<HashMap<(String, u64), SessionAnswer>>,
 }
+
+/// Whether the user of a session opens the page, once the session has answered.
+type SessionAnswer = watch::Receiver<Option<bool>>;
 
 /// A sign-in in a browser that waits for the user.
 struct PendingSignIn {
@@ -294,6 +297,7 @@ impl SignIns {
         let until = [context.stop, stop];
         tasks.spawn(async move {
             let [stopped, replaced] = until;
+            let waiting = Box::pin(waiting);
             replaced.run_until_cancelled_owned(stopped.run_until_cancelled_owned(waiting)).await;
         });
     }

@@ -37,7 +37,8 @@ impl<'a> SignInRequest<'a> {
     ) -> Option<Self> {
         let caller = caller.filter(|caller| caller.opens_pages)?;
         let server = server.filter(|server| server.oauth.grant.needs_a_person())?;
-        let (page, progress) = sign_ins.waiting_or_new(&server).await.ok()?;
+        // Boxed, because every call keeps room for it otherwise.
+        let (page, progress) = Box::pin(sign_ins.waiting_or_new(&server)).await.ok()?;
         Some(Self { sign_ins, server, caller, page, progress })
     }
 
