@@ -199,7 +199,8 @@ impl Events {
             let chunk = timeout(PATIENCE, self.chunks.next()).await.expect("an event in time")?;
             let events = self.parser.push(&chunk.ok()?).expect("events are small");
             self.ready.extend(events.into_iter().map(|event| {
-                (event.id, String::from_utf8(event.data.to_vec()).expect("events are text"))
+                let text = String::from_utf8(event.data.to_vec()).expect("events are text");
+                (event.id.as_deref().map(str::to_owned), text)
             }));
         }
     }
