@@ -1,4 +1,4 @@
-//! A sign-in that begins in the menu or with a notification, and continues in the browser.
+//! A sign-in that begins in the menu and continues in the browser.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::peers::authorization::{Protected, sign_in, visit};
+use evermoor_tests::peers::authorization::{Protected, visit};
 use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
@@ -63,27 +63,4 @@ async fn a_click_on_sign_in_opens_the_page_of_the_server_in_the_browser() {
     gateway.until_connected("linear").await;
     tray.until_row("linear — Connected").await;
     tray.until_no_row("Sign in to linear…").await;
-}
-
-#[tokio::test]
-async fn the_button_of_the_notification_opens_the_page_of_the_server_in_the_browser() {
-    let scene = Scene::new();
-    let (server, gateway) = signed_out(&scene).await;
-    assert_eq!(sign_in(&gateway, "linear").await.status, 200);
-    gateway.until_connected("linear").await;
-    let (desktop, browser) = (Desktop::start().await, Browser::of(&scene));
-    let notifications = desktop.notifications(true).await;
-    let app = launch_with(&desktop, &scene, &["--hidden"], &[("PATH", browser.path.clone())]);
-    desktop.tray().await.until_row("linear — Connected").await;
-    server.control(&json!({ "endGrant": true })).await;
-    let mut editor = gateway.editor("/mcp/linear").await;
-    let answer = editor.call("record", &json!({ "nonce": "refused" })).await;
-    assert_eq!(answer["isError"], true, "{answer}");
-    let shown = notifications.until("linear wants you to sign in").await;
-    assert_eq!(shown.buttons, ["Sign in"]);
-    notifications.press(&shown, "Sign in").await;
-    let page = visit(&browser.opened().await).await;
-    assert_eq!(page.status, 200, "{page:?}");
-    gateway.until_connected("linear").await;
-    assert!(!app.has_window(), "the browser is enough");
 }

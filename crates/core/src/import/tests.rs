@@ -193,8 +193,10 @@ fn a_bridge_without_a_header_signs_in() {
     };
     assert_eq!(sign_in_of(&adopted), Some(&wanted));
     assert_eq!(secrets(&adopted), [("linear", "s3cret-of-mine")]);
-    let file = bridge(&[url, "--static-oauth-client-info", "@/home/me/client.json"]);
-    assert!(matches!(file.way, Some(ServerSpec::Program { .. })), "the bridge is kept: {file:?}");
+    // A client in a file is not read.
+    let line = ["npx", "mcp-remote", url, "--static-oauth-client-info", "@/home/me/client.json"];
+    let plan = planned(&[tool("claude", "linear", &line, &[])]);
+    assert_eq!((plan.adopted.len(), plan.skipped.len()), (0, 1), "{plan:?}");
 }
 
 #[test]
