@@ -142,7 +142,7 @@ impl HttpEditor {
             vec![body]
         };
         let id = Id::number(self.calls);
-        let mut answers = messages.iter().filter_map(|message| response_in(message));
+        let mut answers = messages.iter().filter_map(response_in);
         let answer = answers.next().ok_or_else(|| BrokenConnection("no answer in it".into()))?;
         assert!(answer.id == Some(id) && answers.next().is_none(), "exactly one answer");
         Ok(Answer::of(&answer))
