@@ -57,6 +57,7 @@ fn nonce(nonce: &str) -> Value {
 
 /// The upstream was never connected when the agent starts. Returns whether the agent finds the tools of the upstream
 /// in the same session, once that runs.
+#[expect(clippy::print_stdout, reason = "the delay is worth a look when the test has failed")]
 async fn finds_tools_that_come_later(agent: Agent) -> bool {
     let scene = Scene::new();
     let (mut notes, other) = (scene.upstream("notes").await, scene.upstream("other").await);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evermoor_client::launch::Launcher;
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_platform::process::spawn;
 use evermoor_tests::fakes::program::Program;
 use evermoor_tests::fakes::single_version::upstream::SingleVersionUpstream;
@@ -19,6 +20,8 @@ use tokio::time::{Instant, sleep, timeout};
 const TOO_LONG: Duration = Duration::from_millis(2_500);
 /// How long another gateway may take until it serves. A takeover connects to broken upstreams first.
 const REPLACED_WITHIN: Duration = Duration::from_secs(45);
+/// How long the upstreams may take to connect.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(90);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An upstream that can be broken.
@@ -78,6 +81,25 @@ impl BreakableGateway {
             false => self.take_over().await,
         }
         sleep(dice.millis(200, 1_000)).await;
+    }
+
+    /// Waits until every upstream is connected. A program that was killed too often is started once a minute.
+    pub(crate) async fn until_all_connected(&self) {
+        let connected = async {
+            while !self.are_all_connected().await {
+                sleep(POLL_INTERVAL).await;
+            }
+        };
+        // If one never is, the descriptors show it.
+        let _ = timeout(CONNECTED_WITHIN, connected).await;
+    }
+
+    async fn are_all_connected(&self) -> bool {
+        let Some(control) = self.launcher.running().await else { return false };
+        let Ok(status) = control.status().await else { return false };
+        let is_connected =
+            |one: &UpstreamStatus| matches!(one.link, UpstreamState::Connected { .. });
+        status.upstreams.iter().all(is_connected)
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -162,6 +162,7 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
         comparison.add_unanswered(1, "a call did not end");
         return comparison.figures;
     };
+    breakable.until_all_connected().await;
     sleep(REST).await;
     comparison.figures.at_end = measure::resources(breakable.pid());
     let calls = editors.ended_calls();
@@ -182,6 +183,7 @@ async fn soak(length: Duration, mut dice: Dice) -> Figures {
 /// The gateway's resources while the editors rest.
 async fn measured_at_rest(editors: &SoakEditors, gateway: &BreakableGateway) -> Option<Resources> {
     let resting = editors.rest().await?;
+    gateway.until_all_connected().await;
     sleep(REST).await;
     let resources = measure::resources(gateway.pid());
     drop(resting);

@@ -51,7 +51,6 @@ pub(super) fn name(pid: u32) -> Option<String> {
 }
 
 /// Windows has no process groups: each process is one of its own.
-#[expect(clippy::unnecessary_wraps, reason = "other systems may not know")]
 pub(super) fn group(pid: u32) -> Option<u32> {
     Some(pid)
 }
