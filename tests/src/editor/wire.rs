@@ -24,7 +24,7 @@ pub struct Wire {
 
 /// The response to one message.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WireAnswer {
     pub status: StatusCode,
     pub session: Option<String>,
     /// Every JSON text in the response, with its event id if it came as an event.
@@ -90,7 +90,7 @@ impl Wire {
     }
 
     /// Posts a message and reads the whole response.
-    pub async fn post(&self, message: &Value) -> Answer {
+    pub async fn post(&self, message: &Value) -> WireAnswer {
         let both = "application/json, text/event-stream";
         let answer = self.send(Method::POST, Some(message), both).await;
         let status = answer.status();
@@ -102,19 +102,19 @@ impl Wire {
         };
         let (session, kind) = (header("mcp-session-id"), header("content-type"));
         if kind.is_some_and(|kind| kind == "text/event-stream") {
-            let mut events = Events::of(answer);
+            let mut events = WireEvents::of(answer);
             let mut messages = Vec::new();
             while let Some(event) = events.next().await {
                 messages.push(event);
             }
-            return Answer { status, session, messages };
+            return WireAnswer { status, session, messages };
         }
         let body = answer.bytes().await.expect("a whole body");
         let messages = match body.is_empty() {
             true => Vec::new(),
             false => vec![(None, serde_json::from_slice(&body).expect("JSON"))],
         };
-        Answer { status, session, messages }
+        WireAnswer { status, session, messages }
     }
 
     /// Posts a text without a content type.
@@ -124,7 +124,7 @@ impl Wire {
     }
 
     /// Posts a 2026-07-28 message with its headers.
-    pub async fn newer(&self, id: u64, method: &str, params: Value) -> Answer {
+    pub async fn newer(&self, id: u64, method: &str, params: Value) -> WireAnswer {
         let (wire, message) = self.stating(id, method, params);
         wire.post(&message).await
     }
@@ -145,18 +145,18 @@ impl Wire {
     }
 
     /// Opens the notification stream, or resumes it after this event.
-    pub async fn listen(&self, last_event: Option<&str>) -> Events {
+    pub async fn listen(&self, last_event: Option<&str>) -> WireEvents {
         let wire = match last_event {
             Some(id) => self.clone().with("last-event-id", id),
             None => self.clone(),
         };
         let answer = wire.send(Method::GET, None, "text/event-stream").await;
         assert_eq!(answer.status(), StatusCode::OK);
-        Events::of(answer)
+        WireEvents::of(answer)
     }
 }
 
-impl Answer {
+impl WireAnswer {
     /// The last message, which is the answer.
     pub fn last(&self) -> &Value {
         &self.messages.last().expect("an answer").1
@@ -168,13 +168,13 @@ impl Answer {
 }
 
 /// A stream of events as they arrive.
-pub struct Events {
+pub struct WireEvents {
     chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     parser: SseParser,
     ready: VecDeque<(Option<String>, String)>,
 }
 
-impl Events {
+impl WireEvents {
     pub fn of(answer: Response) -> Self {
         let (chunks, parser) = (answer.bytes_stream().boxed(), SseParser::new(1 << 24));
         Self { chunks, parser, ready: VecDeque::new() }

@@ -150,6 +150,10 @@ pub(crate) async fn relay(
                 return;
             }
             Some(ExchangeEvent::Answer(answer)) => {
+                // The editor need not show a question that was withdrawn just now.
+                while let Some(Some(id)) = withdrawn.next().now_or_never() {
+                    session.withdraw(&id).inspect(|message| sink.write(message));
+                }
                 sink.write(&Message::Response(answer.response));
                 return;
             }

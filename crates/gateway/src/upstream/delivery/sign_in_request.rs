@@ -25,6 +25,8 @@ pub(super) struct SignInRequest<'a> {
     caller: &'a Caller,
     page: SignInPage,
     progress: watch::Receiver<SignInProgress>,
+    /// The answer of the session, for its other calls as long as this one waits.
+    answer: Option<watch::Sender<Option<bool>>>,
 }
 
 impl<'a> SignInRequest<'a> {
@@ -39,7 +41,7 @@ impl<'a> SignInRequest<'a> {
         let server = server.filter(|server| server.oauth.grant.needs_a_person())?;
         // Boxed, because every call keeps room for it otherwise.
         let (page, progress) = Box::pin(sign_ins.waiting_or_new(&server)).await.ok()?;
-        Some(Self { sign_ins, server, caller, page, progress })
+        Some(Self { sign_ins, server, caller, page, progress, answer: None })
     }
 
     /// Asks the editor, at most until `deadline`. Returns whether it opens the page, or need not any more.
@@ -50,6 +52,7 @@ impl<'a> SignInRequest<'a> {
                 AskedSession::First(answer) => {
                     let accepted = self.ask_once(deadline).await;
                     answer.send_replace(Some(accepted));
+                    self.answer = Some(answer);
                     return accepted;
                 }
                 AskedSession::Already(mut answered) => {
