@@ -10,6 +10,7 @@ use evermoor_tests::fakes::shim_gateway::FrameStream;
 use evermoor_tests::gateway::{Gateway, http};
 use evermoor_tests::scene::entry;
 use evermoor_tests::scene::wait::until;
+use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -49,13 +50,16 @@ async fn an_editor_that_does_not_read_keeps_its_answers_from_itself_only() {
     let mut hostile = HostileEditor::at(&gateway, "mallory", "/mcp/hostile", "tool1").await;
     hostile.play(Trick::UnreadAnswers).await;
     survives(&gateway).await;
-    let mut answered = 0;
-    let mut discarded = 0;
-    for stream in &mut hostile.connections {
+    // All at once: answers arrive in any order, and each one that is not read keeps room from the others.
+    let read = hostile.connections.iter_mut().map(async |stream| {
         let answer = HostileEditor::read(stream).await;
-        answered += usize::from(answer.len() > 15 << 20);
-        discarded += usize::from(answer.contains("-33021") && answer.contains("was executed"));
-    }
+        let is_whole = answer.len() > 15 << 20;
+        let is_discarded = answer.contains("-33021") && answer.contains("was executed");
+        (is_whole, is_discarded)
+    });
+    let read = join_all(read).await;
+    let answered = read.iter().filter(|(is_whole, _)| *is_whole).count();
+    let discarded = read.iter().filter(|(_, is_discarded)| *is_discarded).count();
     assert_eq!(answered + discarded, 40, "{answered} answered, {discarded} discarded");
     assert!(answered > 0, "what there is room for is kept");
     // One budget for the server, one for the editor, and what is being read and parsed.
@@ -64,10 +68,15 @@ async fn an_editor_that_does_not_read_keeps_its_answers_from_itself_only() {
 }
 
 /// How much memory the gateway needs while an editor plays a trick with a server that plays others.
-async fn grows(gateway: &Gateway, path: &str, trick: Trick) -> (HostileEditor, usize) {
+async fn grows(
+    gateway: &Gateway,
+    editor: &str,
+    path: &str,
+    trick: Trick,
+) -> (HostileEditor, usize) {
     gateway.until_connected("hostile").await;
     let before = peak_memory(gateway);
-    let mut hostile = HostileEditor::at(gateway, "mallory", path, "tool1").await;
+    let mut hostile = HostileEditor::at(gateway, editor, path, "tool1").await;
     hostile.play(trick).await;
     survives(gateway).await;
     let grown = peak_memory(gateway).saturating_sub(before);
@@ -80,7 +89,7 @@ async fn a_list_that_many_requests_do_not_read_is_in_memory_once() {
     let notes = scene.upstream("notes").await;
     let entries = hostile(&["large-tool"]) + &entry::at("notes", &notes.url);
     let gateway = scene.gateway_of("", &entries).await;
-    let (mut hostile, grown) = grows(&gateway, "/mcp", Trick::UnreadLists).await;
+    let (mut hostile, grown) = grows(&gateway, "mallory", "/mcp", Trick::UnreadLists).await;
     assert!(grown < 150 << 20, "the gateway grew by {} MB", grown >> 20);
     for stream in &mut hostile.connections {
         let list = HostileEditor::read(stream).await;
@@ -95,7 +104,7 @@ async fn a_batch_with_large_answers_stays_within_the_budget() {
     let (_server, entry) = listening(&["huge-answer"]).await;
     let entries = entry + &entry::at("notes", &notes.url);
     let gateway = scene.gateway_of("", &entries).await;
-    let (mut hostile, _) = grows(&gateway, "/mcp/hostile", Trick::Batch).await;
+    let (mut hostile, _) = grows(&gateway, "mallory", "/mcp/hostile", Trick::Batch).await;
     let before = peak_memory(&gateway);
     let answer = HostileEditor::read(&mut hostile.connections[0]).await;
     let grown = peak_memory(&gateway).saturating_sub(before);
@@ -111,12 +120,12 @@ async fn what_a_client_says_about_itself_and_subscribes_to_is_limited() {
     let notes = scene.upstream("notes").await;
     let entries = hostile(&[]) + &entry::at("notes", &notes.url);
     let gateway = scene.gateway_of("", &entries).await;
-    let (subscriber, _) = grows(&gateway, "/mcp/hostile", Trick::Subscriptions).await;
+    let (subscriber, _) = grows(&gateway, "mallory", "/mcp/hostile", Trick::Subscriptions).await;
     assert!(subscriber.answer.contains("at most 1024 resources"), "{}", subscriber.answer);
     assert!(subscriber.answer.contains("at most 8192 bytes"), "{}", subscriber.answer);
     let stored = scene.home().join("data/sessions.json");
     until("the subscriptions are stored", || stored.exists()).await;
-    let (_, grown) = grows(&gateway, "/mcp/hostile", Trick::LongNames).await;
+    let (_, grown) = grows(&gateway, "trudy", "/mcp/hostile", Trick::LongNames).await;
     assert!(grown < 60 << 20, "the gateway grew by {} MB", grown >> 20);
 }
 

@@ -121,7 +121,7 @@ async fn a_callback_works_once_and_only_for_a_sign_in_that_was_begun_here() {
     assert_eq!(first.status, 200, "{first:?}");
     let again = visit(&address).await;
     assert_eq!(again.status, 400);
-    assert!(again.text.contains("used already"), "{}", again.text);
+    assert!(again.text.contains("already used"), "{}", again.text);
     signed.gateway.until_connected("linear").await;
 }
 

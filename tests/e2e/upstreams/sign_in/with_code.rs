@@ -70,7 +70,7 @@ async fn a_person_who_declines_is_told_so_and_can_get_another_code() {
     enter_code(&url, &code).await;
     let state = ended(&signed.gateway).await;
     assert_eq!(state["state"], "failed", "{state}");
-    assert_eq!(state["failure"]["what"], "The access to linear was declined.");
+    assert_eq!(state["failure"]["what"], "Access to linear was declined.");
     signed.server.control(&json!({ "person": "allow" })).await;
     let (url, code) = begin(&signed.gateway).await;
     enter_code(&url, &code).await;

@@ -114,9 +114,13 @@ impl SubscriptionStore {
         });
     }
 
+    fn take_changed(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.changed.lock())
+    }
+
     fn write(&self) {
         let writing = self.lease.take_blocking();
-        let changed = std::mem::take(&mut *self.changed.lock());
+        let changed = self.take_changed();
         if let Some(writing) = writing {
             return self.write_all(&writing);
         }
