@@ -51,10 +51,6 @@ fn port_of(number: u32) -> u16 {
 
 /// A socket that listens, as `/proc/net/tcp` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(any(target_os = "linux", test)),
-    expect(dead_code, reason = "used on one system, tested on all")
-)]
 struct ListeningSocket {
     inode: u64,
     user: u32,
