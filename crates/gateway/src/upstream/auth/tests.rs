@@ -47,10 +47,15 @@ impl SignIns {
 pub(crate) async fn signed_in() -> (GrantHandle, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let handle = Grants::new(context(file_store(&folder))).of(server(""));
-    let mut lasting = serde_json::to_value(grant("canary-of-a-call")).unwrap();
-    lasting["credentials"]["token_response"].as_object_mut().unwrap().remove("expires_in");
-    handle.signed_in(serde_json::from_value(lasting).unwrap()).await.unwrap();
+    handle.signed_in(lasting_grant("canary-of-a-call")).await.unwrap();
     (handle, folder)
+}
+
+/// A grant with a token that does not expire, so nothing renews it.
+fn lasting_grant(token: &str) -> StoredGrant {
+    let mut lasting = serde_json::to_value(grant(token)).unwrap();
+    lasting["credentials"]["token_response"].as_object_mut().unwrap().remove("expires_in");
+    serde_json::from_value(lasting).unwrap()
 }
 
 pub(super) fn context(store: GrantStore) -> GrantContext {
@@ -171,7 +176,7 @@ async fn a_sign_in_is_stored_before_it_is_used_and_a_sign_out_removes_it() {
     let grants = Grants::new(context(store.clone()));
     let handle = grants.of(server(""));
     assert_eq!(handle.token().await.err().unwrap().code, Code::AuthRequired);
-    handle.signed_in(grant("canary-signed-in")).await.unwrap();
+    handle.signed_in(lasting_grant("canary-signed-in")).await.unwrap();
     assert!(store.load(&key).await.unwrap().is_some());
     assert!(grants.of(server("")).sign_out().await.unwrap().is_some());
     assert!(store.load(&key).await.unwrap().is_none());
