@@ -4,7 +4,7 @@
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -42,6 +42,8 @@ export async function besideInstalledInstance(work, { program = built("debug", "
 
 async function start(program) {
   const folder = mkdtempSync(path.join(tmpdir(), "evermoor-beside-"));
+  // Some tests start a program as another user, who must be able to reach the temporary files.
+  chmodSync(folder, 0o711);
   const [person, runtime, temporary] = ["person", "person/run", "tmp"].map((name) => path.join(folder, name));
   mkdirSync(runtime, { recursive: true, mode: 0o700 });
   mkdirSync(temporary);
